@@ -1,0 +1,366 @@
+"""Checking comparisons: what is wrong, in which row, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.errors import InputError
+
+COLUMNS = {3: ("anchor", "near", "far"), 4: ("a", "b", "c", "d")}
+EXTRAS = {"observer": "observers", "screen": "screens", "weight": "weights", "count": "weights"}
+
+# An index beyond this is an identifier that strayed into the data; and the number of a pair of
+# objects, i * n + j, stays far from the end of int64.
+LARGEST_INDEX = 2**31 - 2
+
+Array = NDArray[Any]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Where = Callable[[int], str]
+
+
+class Fields(NamedTuple):
+    """What a `Triplets` holds; see there."""
+
+    array: IntArray
+    n_objects: int
+    names: tuple[str, ...] | None
+    observers: Array | None
+    screens: Array | None
+    weights: NDArray[np.float64] | None
+
+
+# --- saying what is wrong ---------------------------------------------------------------------
+
+
+def row_number(row: int) -> str:
+    """Say where a row of an array is; readers of files say the line instead."""
+    return f"row {row} (counting from 0)"
+
+
+def _reject_rows(bad: BoolArray, problem: Callable[[int], str], cure: str, where: Where) -> None:
+    """Raise an error about the first of the bad rows, if there is one, and count them all."""
+    if not bad.any():
+        return
+    rows = np.flatnonzero(bad)
+    others = f" ({rows.size} such rows in all)" if rows.size > 1 else ""
+    raise InputError(f"{where(int(rows[0]))}: {problem(int(rows[0]))}{others}. {cure}")
+
+
+def _reject_cells(
+    bad: BoolArray, cells: Array, words: Sequence[str], problem: str, cure: str, where: Where
+) -> None:
+    """Raise an error about the first bad cell, naming its column and its value."""
+    if not bad.any():
+        return
+    bad, cells = bad.reshape(len(cells), -1), cells.reshape(len(cells), -1)
+
+    def describe(row: int) -> str:
+        column = int(bad[row].argmax())
+        return f"{words[column]} is {cells[row, column : column + 1].tolist()[0]!r}, {problem}"
+
+    _reject_rows(np.logical_or.reduce(bad, axis=1), describe, cure, where)
+
+
+# --- reading what we are given ----------------------------------------------------------------
+
+
+def find_columns(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]]:
+    """Find the columns of the comparison and the extras ("observers", …) in a table's header."""
+    place: dict[str, int] = {}
+    found = ", ".join(map(repr, header)) or "none"
+    for position, title in enumerate(header):
+        word = title.strip().lower()
+        if word in place and word in (*COLUMNS[3], *COLUMNS[4], *EXTRAS):
+            raise InputError(f"the column {word!r} is there twice (columns found: {found}).")
+        place[word] = position
+    for columns in COLUMNS.values():
+        if all(word in place for word in columns):
+            break
+    else:
+        raise InputError(
+            "the table needs the columns anchor, near, far (or a, b, c, d for "
+            f"'a–b is closer than c–d'); columns found: {found}."
+        )
+    if "weight" in place and "count" in place:
+        raise InputError("the table has both 'weight' and 'count'; keep one of them.")
+    extras = {field: place[word] for word, field in EXTRAS.items() if word in place}
+    return tuple(place[word] for word in columns), extras
+
+
+def _read_array(values: Any) -> Array:
+    """Turn values into an array without hiding a missing value or a mixture in a string."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.array(values.tolist(), dtype=object)  # None where masked
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "UT" and not isinstance(values, np.ndarray):
+            array = np.asarray(values, dtype=object)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
+        odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        raise InputError(
+            f"{row_number(odd)} has {lengths[odd]} entries where row 0 has {lengths[0]}; "
+            "every row needs the same number (anchor, near, far)."
+        ) from None
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
+    """Split answers of any kind into the cells of the comparisons and the extras beside them."""
+    if isinstance(fields := getattr(answers, "_fields", None), Fields):  # a Triplets
+        extras = fields._asdict()
+        return extras.pop("array"), extras
+    if not hasattr(answers, "columns"):
+        return _read_array(answers), {}
+    titles = list(answers.columns)
+    columns, places = find_columns([str(title) for title in titles])
+    parts = [np.asarray(answers[titles[i]]) for i in columns]
+    if any(part.dtype.kind not in "iuf" for part in parts):  # or True would be stacked as 1
+        parts = [part.astype(object) for part in parts]
+    return np.column_stack(parts), {
+        field: np.asarray(answers[titles[i]]) for field, i in places.items()
+    }
+
+
+def check_shape(cells: Array) -> None:
+    """Check that there are rows, of three or of four columns."""
+    if cells.ndim != 2:
+        raise InputError(
+            f"comparisons must be a table with two dimensions, got {cells.ndim} (shape "
+            f"{cells.shape}); a single comparison is [[anchor, near, far]]."
+        )
+    if len(cells) == 0:
+        raise InputError("there are no comparisons (0 rows); at least one is needed.")
+    if cells.shape[1] not in COLUMNS:
+        raise InputError(
+            f"comparisons must have 3 columns (anchor, near, far) or 4 columns (a, b, c, d: "
+            f"a–b is closer than c–d), got {cells.shape[1]} (shape {cells.shape})."
+        )
+
+
+def _kind(value: Any) -> str:
+    """Say what one cell of an object array is; "missing", "text" and "number" have a meaning."""
+    # pandas' NA and NaT are told by name, so that pandas need not be imported.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if isinstance(value, str):
+        return "text" if value.strip() else "missing"
+    if isinstance(value, float | np.floating):
+        return "missing" if value != value else "number"
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return "number" if -(2**63) <= value < 2**63 else "a number too large"
+    return f"of type {type(value).__name__}"
+
+
+def settle_types(cells: Array, words: Sequence[str], where: Where) -> Array:
+    """Return cells that are all numbers or all text, none of them missing."""
+    missing = "which is missing", "Remove the row or fill the gap."
+    if cells.dtype.kind == "O":
+        kinds = np.array([_kind(cell) for cell in cells.flat], dtype=object).reshape(cells.shape)
+        _reject_cells(kinds == "missing", cells, words, *missing, where)
+        first = kinds.flat[0]
+        cure = "Use names (text) everywhere, or numbers everywhere."
+        if first not in ("text", "number"):
+            _reject_cells(kinds == first, cells, words, first, cure, where)
+        problem = f"where the first entry is a {'name' if first == 'text' else first}"
+        _reject_cells(kinds != first, cells, words, problem, cure, where)
+        return cells if first == "text" else np.asarray(cells.tolist())
+    if cells.dtype.kind == "U":
+        _reject_cells(np.strings.strip(cells) == "", cells, words, *missing, where)
+    elif cells.dtype.kind == "f":
+        _reject_cells(np.isnan(cells), cells, words, *missing, where)
+    elif cells.dtype.kind not in "iu":
+        raise InputError(
+            f"{', '.join(words)}: values of type {cells.dtype} are neither numbers nor names; "
+            "use integers or strings."
+        )
+    return cells
+
+
+# --- from cells to checked numbers ------------------------------------------------------------
+
+
+def natural_key(name: str) -> tuple[list[Any], str]:
+    """Sort key that puts "img2" before "img10"."""
+    parts: list[Any] = re.split(r"([0-9]+)", name)
+    digits = [part.lstrip("0") for part in parts[1::2]]
+    parts[1::2] = [(len(part), part) for part in digits]  # any length, where int() has a limit
+    return parts, name
+
+
+def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> IntArray:
+    """Replace every name by its place in `names`."""
+    if names is None:
+        raise InputError(
+            "the comparisons use names, but the objects have only numbers; use numbers, or give "
+            "the names when the Triplets are made."
+        )
+    place = {name: i for i, name in enumerate(names)}
+    flat = cells.ravel().tolist()
+    found = np.fromiter((place.get(name, -1) for name in flat), np.int64, len(flat))
+    unknown = found.reshape(cells.shape) < 0
+    if unknown.any():
+        closest = difflib.get_close_matches(flat[int(unknown.argmax())], names, n=1)
+        cure = f"Did you mean {closest[0]!r}?" if closest else "Add it to names or correct it."
+        words = COLUMNS[cells.shape[1]]
+        problem = f"which is not one of the {len(names)} names"
+        _reject_cells(unknown, cells, words, problem, cure, where)
+    return found.reshape(cells.shape)
+
+
+def whole(cells: Array, where: Where) -> IntArray:
+    """Return a fresh int64 copy of cells that are whole and can number objects."""
+    words = COLUMNS[cells.shape[1]]
+    if cells.dtype.kind == "f":
+        cure = "Objects are numbered 0, 1, 2, …; check that the columns are the right ones."
+        _reject_cells(np.floor(cells) != cells, cells, words, "not a whole number", cure, where)
+    if cells.min() < 0:
+        cure = "Objects are numbered from 0."
+        _reject_cells(cells < 0, cells, words, "a negative object number", cure, where)
+    if cells.max() > LARGEST_INDEX:
+        cure = "If the numbers are identifiers and not positions, give them as text."
+        problem = "too large for an object number"
+        _reject_cells(cells > LARGEST_INDEX, cells, words, problem, cure, where)
+    return cells.astype(np.int64, order="C", copy=True)
+
+
+def check_comparisons(
+    array: IntArray, n_objects: int, names: Sequence[str] | None, where: Where
+) -> None:
+    """Check that all objects exist and that every row compares two different distances."""
+    words = COLUMNS[array.shape[1]]
+    largest = int(array.max())
+    if largest >= n_objects:
+        problem = f"but there are only {n_objects} objects, numbered 0 to {n_objects - 1}"
+        what = "n_objects" if names is None else "the names"
+        cure = f"Numbers up to {largest} occur: correct them, or extend {what} to {largest + 1}."
+        _reject_cells(array >= n_objects, array, words, problem, cure, where)
+
+    def same(first: int, second: int, why: str) -> None:
+        def describe(row: int) -> str:
+            index = int(array[row, first])
+            name = index if names is None else repr(names[index])
+            return f"{words[first]} and {words[second]} are both {name}"
+
+        _reject_rows(array[:, first] == array[:, second], describe, why, where)
+
+    if array.shape[1] == 3:
+        for first, second in (0, 1), (0, 2), (1, 2):
+            same(first, second, "A triplet compares three different objects; correct or remove it.")
+        return
+    for first, second in (0, 1), (2, 3):
+        same(first, second, "A pair needs two different objects; correct or remove the row.")
+    a, b, c, d = array.T
+    _reject_rows(
+        ((a == c) & (b == d)) | ((a == d) & (b == c)),
+        lambda row: f"a–b and c–d are the same pair, {array[row].tolist()}",
+        "A comparison needs two different pairs; correct or remove the row.",
+        where,
+    )
+
+
+def listing(names: Sequence[str] | None, objects: Sequence[int] | IntArray, limit: int = 10) -> str:
+    """Write out the first objects, by name where they have one, and count the others."""
+    shown = [str(i) if names is None else repr(names[i]) for i in objects[:limit]]
+    more = len(objects) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _check_names(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InputError(f"names must be a list of strings, got the one string {names!r}.")
+    names = list(names)
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"names[{i}] is {name!r}; every name must be a non-empty string.")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"the name {twice!r} occurs twice in names; names must be distinct.")
+    return tuple(map(str, names))
+
+
+def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_least: int) -> int:
+    """Return how many objects there are, from what was said and what occurs."""
+    if n_objects is None:
+        return at_least if names is None else len(names)
+    try:
+        count = operator.index(n_objects)
+    except TypeError:
+        count = 0
+    if count < 1 or isinstance(n_objects, bool):
+        raise InputError(f"n_objects must be a positive whole number, got {n_objects!r}.")
+    if names is not None and count != len(names):
+        raise InputError(
+            f"n_objects is {count}, but there are {len(names)} names; leave n_objects out, or give "
+            "the names of all objects."
+        )
+    return count
+
+
+def _check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
+    """Check observers, screens or weights: one known value per answer; returns a copy."""
+    if values is None:
+        return None
+    column = _read_array(values)
+    if column.shape != (m,):
+        raise InputError(
+            f"{field} must have one entry per answer, {m} in all; got shape {column.shape}."
+        )
+    word = (field.removesuffix("s"),)
+    column = settle_types(column, word, where)
+    if field != "weights":
+        return column.astype(str) if column.dtype.kind == "O" else column.copy()
+    if column.dtype.kind not in "iuf":
+        raise InputError(f"weights must be numbers, got values of type {column.dtype}.")
+    column = column.astype(np.float64)
+    cure = "A weight is a positive number, such as how often the answer was given."
+    _reject_cells(
+        ~(column > 0) | np.isinf(column), column, word, "not a positive weight", cure, where
+    )
+    return column
+
+
+def check(
+    answers: Any,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    observers: Any = None,
+    screens: Any = None,
+    weights: Any = None,
+    where: Where = row_number,
+) -> Fields:
+    """Check everything a `Triplets` is made of; `where` says in an error where a row is."""
+    cells, extras = read_answers(answers)
+    given = {
+        "n_objects": n_objects,
+        "names": names,
+        "observers": observers,
+        "screens": screens,
+        "weights": weights,
+    }
+    extras.update({field: value for field, value in given.items() if value is not None})
+
+    check_shape(cells)
+    cells = settle_types(cells, COLUMNS[cells.shape[1]], where)
+    known = None if extras.get("names") is None else _check_names(extras["names"])
+    if cells.dtype.kind in "OU":
+        if known is None:
+            known = tuple(sorted(set(map(str, cells.ravel().tolist())), key=natural_key))
+        array = look_up(cells, known, where)
+    else:
+        array = whole(cells, where)
+    count = settle_n_objects(extras.get("n_objects"), known, int(array.max()) + 1)
+    check_comparisons(array, count, known, where)
+    columns = [
+        _check_column(extras.get(field), len(array), field, where)
+        for field in ("observers", "screens", "weights")
+    ]
+    return Fields(array, count, known, *columns)

@@ -1,0 +1,90 @@
+"""What the answers cannot tell, whatever the model: said before anything is computed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from tercet.checks import IntArray, listing
+from tercet.errors import DataWarning
+from tercet.triplets import Triplets
+
+__all__ = ["diagnose", "warn_about"]
+
+
+def diagnose(triplets: Triplets, min_answers: int = 3) -> list[str]:
+    """Say in plain sentences what these answers cannot tell, whatever the model.
+
+    Parameters
+    ----------
+    triplets : Triplets
+        The answers. A row counts once, whatever its weight: a repeated question does not look
+        at an object from another side.
+    min_answers : int
+        Objects in fewer answers are reported. In d dimensions at least d + 1 half-spaces are
+        needed to enclose a point, so use d + 1; the default is right for a map in the plane.
+
+    Returns
+    -------
+    list of str
+        Empty if there is nothing to say.
+    """
+    n, m = triplets.n_objects, len(triplets)
+    counts = np.bincount(triplets.array.ravel(), minlength=n)
+    messages = []
+    if (unseen := np.flatnonzero(counts == 0)).size:
+        messages.append(
+            f"{_objects(unseen.size)} never mentioned, so the answers say nothing about where "
+            f"to put them: {listing(triplets.names, unseen)}."
+        )
+    parts = _components(triplets, counts)
+    if len(parts) > 1:
+        shown = [f"[{listing(triplets.names, part)}]" for part in parts[:5]]
+        more = f" and {len(parts) - 5} more" if len(parts) > 5 else ""
+        messages.append(
+            f"The answers fall into {len(parts)} parts that share no object, so they say nothing "
+            f"about how one part lies relative to another: {', '.join(shown)}{more}. Ask "
+            "comparisons that mix the parts, or embed them one by one."
+        )
+    if (rare := np.flatnonzero((counts > 0) & (counts < min_answers))).size:
+        messages.append(
+            f"{_objects(rare.size)} mentioned in fewer than {min_answers} answers, too few to "
+            f"enclose a point: {listing(triplets.names, rare)}."
+        )
+    # n objects on a line have n!/2 orders up to reflection, and an answer is at most one bit.
+    if m < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
+        messages.append(
+            f"{m} answers are too few for {n} objects: even to order them along a line takes at "
+            f"least {math.ceil(bits)} yes-or-no answers."
+        )
+    return messages
+
+
+def warn_about(triplets: Triplets, min_answers: int = 3, stacklevel: int = 2) -> None:
+    """Issue what `diagnose` finds as `DataWarning`; stacklevel 2 is the caller, 3 its caller."""
+    for message in diagnose(triplets, min_answers):
+        warnings.warn(message, DataWarning, stacklevel=stacklevel)
+
+
+def _components(triplets: Triplets, counts: IntArray) -> list[IntArray]:
+    """Split the objects that were mentioned into parts that no comparison connects."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, array = triplets.n_objects, triplets.array
+    others = array[:, 1:]
+    first = np.broadcast_to(array[:, :1], others.shape)  # a star connects a row's objects
+    ones = np.ones(others.size, dtype=np.int32)
+    graph = coo_array((ones, (first.ravel(), others.ravel())), shape=(n, n))
+    _, label = connected_components(graph, directed=False)
+    mentioned = np.flatnonzero(counts)
+    order = mentioned[np.argsort(label[mentioned], kind="stable")]
+    if not order.size:
+        return []
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def _objects(count: int) -> str:
+    return "1 object is" if count == 1 else f"{count} objects are"

@@ -1,0 +1,241 @@
+"""What the five estimators share: scikit-learn's conventions over the engine."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tercet.diagnosis import warn_about
+from tercet.engine.fit import Fit, Objective, Options, Solver, embed
+from tercet.engine.problem import Problem, build_problem
+from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
+from tercet.metrics import satisfied
+from tercet.models import Model
+from tercet.triplets import Triplets, as_triplets
+
+Floats = NDArray[np.float64]
+Seed = int | np.random.Generator | None
+
+_CURE = "add a penalty: penalty=1/30 is the MAP under a Gaussian prior of variance 15"
+
+
+class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
+    """An estimator that turns comparisons into an embedding; each method adds its model.
+
+    Attributes
+    ----------
+    embedding_ : (n_objects, n_components) array
+    loss_ : float
+        Minimised loss, the penalty included.
+    n_iter_ : int
+    converged_ : bool
+    separable_ : bool
+        Whether the embedding satisfies every answer, so that the likelihood has no maximum.
+    reason_ : str
+        Why the optimiser stopped, in words.
+    n_objects_ : int
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_objects: int | None = None,
+        penalty: float = 0.0,
+        start: str = "spectral",
+        n_init: int | str = "auto",
+        max_iter: int = 2000,
+        tol: float | None = 1e-9,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_objects = n_objects
+        self.penalty = penalty
+        self.start = start
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @abstractmethod
+    def model(self) -> Model:
+        """The model of one comparison, with this estimator's parameters."""
+
+    def objective(self) -> Objective:
+        """What is minimised."""
+        return Objective(self.model(), self.n_components, self.penalty)
+
+    def solver(self, init: Floats | None = None) -> Solver:
+        """Function of a problem and a random generator that returns the best fit."""
+        objective = self.objective()
+
+        def solve(problem: Problem, rng: np.random.Generator) -> Fit:
+            return embed(objective, problem, rng, self._options(problem.n_objects), init)
+
+        return solve
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        n_objects: int | None = None,
+        init: ArrayLike | None = None,
+    ) -> Self:
+        """Embed the objects.
+
+        Parameters
+        ----------
+        X : Triplets, (m, 3) or (m, 4) array, or data frame
+            The comparisons.
+        y : (m,) array of +1 and -1, optional
+            -1 turns a row around: far was answered to be nearer. Default: rows are the answers.
+        n_objects : int, optional
+            Goes before the constructor's. Needed when the last objects are in no comparison.
+        init : (n_objects, n_components) array, optional
+            A warm start instead of ``start`` and ``n_init``.
+        """
+        self._check_parameters()
+        triplets = _oriented(as_triplets(X, n_objects or self.n_objects), y)
+        warn_about(triplets, min_answers=self.n_components + 1, stacklevel=3)
+        problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
+        if init is not None:
+            init = _check_init(init, (triplets.n_objects, self.n_components))
+        fit = self.solver(init)(problem, np.random.default_rng(self.random_state))
+        self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
+        self.separable_ = self._is_separable(fit, triplets)
+        self.converged_ = fit.converged and not self.separable_
+        self.loss_, self.n_iter_, self.reason_ = fit.loss, fit.n_iter, fit.reason
+        self.n_objects_, self.n_features_in_ = triplets.n_objects, triplets.shape[1]
+        self._reference = triplets[:1]  # knows the names, for queries by name
+        self._warn()
+        return self
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Floats:
+        """Embed the objects and return the embedding (n_objects, n_components)."""
+        return self.fit(X, y, **fit_params).transform()
+
+    def transform(self, X: Any = None) -> Floats:
+        """Return the embedding of the objects; comparisons X are not used."""
+        check_is_fitted(self)
+        embedding: Floats = self.embedding_
+        return embedding
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """+1 where the embedding puts near nearer than far, else -1; shape (m,)."""
+        check_is_fitted(self)
+        return np.where(satisfied(self.embedding_, self._reference.encode(X)), 1, -1)
+
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
+        """Share of the answers that the embedding predicts; their weights count."""
+        weights = X.weights if isinstance(X, Triplets) else None
+        right = self.predict(X) == (1 if y is None else _signs(y, len(X)))
+        return float(np.average(right, weights=weights))
+
+    def _options(self, n_objects: int) -> Options:
+        n_init = self.n_init
+        if isinstance(n_init, str):  # small worlds on a line are where a single start gets stuck
+            n_init = 10 if self.n_components == 1 and n_objects <= 100 else 1
+        return Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
+
+    def _is_separable(self, fit: Fit, triplets: Triplets) -> bool:
+        """Whether a larger copy of the map would fit better still."""
+        model = self.model()
+        if not model.is_probability or self.penalty > 0.0 or getattr(model, "mu", 1.0) == 0.0:
+            return False
+        return fit.separable or bool(satisfied(fit.embedding, triplets).all())
+
+    def _warn(self) -> None:
+        name = type(self).__name__
+        if self.separable_:
+            warnings.warn(
+                f"{name}: this embedding satisfies every answer, so a larger copy of it is always "
+                "more likely: the likelihood has no maximum and the size of the map means "
+                f"nothing. For a size with a meaning, {_CURE}.",
+                SeparableWarning,
+                stacklevel=3,
+            )
+        elif not self.converged_:
+            warnings.warn(
+                f"{name} {self.reason_} (loss {self.loss_:.6g}). Raise max_iter or, if the "
+                f"answers hardly contradict each other, {_CURE}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        _require(self, "n_components", _is_count(self.n_components), "a positive whole number")
+        _require(self, "max_iter", _is_count(self.max_iter), "a positive whole number")
+        valid = self.tol is None or (_is_number(self.tol) and self.tol > 0)
+        _require(self, "tol", valid, "a positive number")
+        _require(self, "penalty", _is_number(self.penalty) and self.penalty >= 0, "0 or more")
+        _require(self, "start", self.start in ("spectral", "random"), "'spectral' or 'random'")
+        valid = _is_count(self.n_init) or self.n_init == "auto"
+        _require(self, "n_init", valid, "'auto' or a positive whole number")
+        self.model()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True  # objects are numbered from 0
+        tags.target_tags.required = False
+        return tags
+
+
+def _oriented(triplets: Triplets, y: ArrayLike | None) -> Triplets:
+    """Turn around the rows that y answers with -1."""
+    if y is None:
+        return triplets
+    turned = [0, 2, 1] if triplets.shape[1] == 3 else [2, 3, 0, 1]
+    first = _signs(y, len(triplets))[:, None] == 1
+    rows = np.where(first, triplets.array, triplets.array[:, turned])
+    return Triplets(
+        rows, n_objects=triplets.n_objects, names=triplets.names, weights=triplets.weights
+    )
+
+
+def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:
+    signs = np.asarray(y)
+    if signs.dtype == np.bool_:
+        signs = np.where(signs, 1, -1)
+    if signs.shape != (m,):
+        raise InputError(f"y must have one answer per comparison, {m}; got shape {signs.shape}.")
+    if bad := np.flatnonzero((signs != 1) & (signs != -1)).tolist():
+        raise InputError(
+            f"y must be +1 (near is nearer) or -1 (far is nearer), got {signs[bad[0]]!r} in row "
+            f"{bad[0]} ({len(bad)} such rows in all)."
+        )
+    return signs.astype(np.int64)
+
+
+def _check_init(init: ArrayLike, shape: tuple[int, int]) -> Floats:
+    start = np.asarray(init, dtype=np.float64)
+    if start.shape != shape or not np.isfinite(start).all():
+        raise InputError(
+            f"init must be finite coordinates of shape (n_objects, n_components) = {shape}, got "
+            f"shape {start.shape}."
+        )
+    return start
+
+
+def _require(estimator: object, name: str, valid: bool, expected: str) -> None:
+    if not valid:
+        raise InputError(
+            f"The {name!r} parameter of {type(estimator).__name__} must be {expected}, got "
+            f"{getattr(estimator, name)!r}."
+        )
+
+
+def _is_number(value: object) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and bool(np.isfinite(value))  # type: ignore[call-overload]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -1,0 +1,1 @@
+"""How embeddings are computed: edges, compiled kernels, an optimiser, starts."""

@@ -1,0 +1,212 @@
+"""Value and gradient of the loss of an embedding, compiled.
+
+Comparisons are taken a block at a time: read distances, evaluate the model as one vector loop, add
+its slopes where they belong. In the edge form the slopes gather into one weight w per edge and the
+gradient is a graph Laplacian times the points: for every edge, +-2 w (x_i - x_j).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tercet.compiled import inline, inline_sums, jit, jit_sums
+from tercet.engine.problem import Index, Problem
+from tercet.models.base import Array
+from tercet.models.ckl import CKLModel, ckl
+from tercet.models.gnmds import GNMDSModel, gnmds
+from tercet.models.soe import SOEModel, soe
+from tercet.models.ste import STEModel, ste
+from tercet.models.tste import TSTEModel, tste
+
+BLOCK = 256
+
+_STE, _TSTE, _CKL = STEModel.code, TSTEModel.code, CKLModel.code
+_GNMDS, _SOE = GNMDSModel.code, SOEModel.code
+
+
+@jit
+def model_loss(
+    code: int, p: float, q: float, near: Array, far: Array, loss: Array, d_near: Array, d_far: Array
+) -> None:
+    """Evaluate the model with that code on arrays of squared distances."""
+    if code == _STE:
+        ste(p, q, near, far, loss, d_near, d_far)
+    elif code == _TSTE:
+        tste(p, q, near, far, loss, d_near, d_far)
+    elif code == _CKL:
+        ckl(p, q, near, far, loss, d_near, d_far)
+    elif code == _GNMDS:
+        gnmds(p, q, near, far, loss, d_near, d_far)
+    elif code == _SOE:
+        soe(p, q, near, far, loss, d_near, d_far)
+
+
+@inline_sums
+def squared_distance(dimension: int, X: Array, i: int, j: int) -> float:
+    """Squared distance of two rows of X."""
+    total = 0.0
+    for k in range(dimension):
+        difference = X[i, k] - X[j, k]
+        total += difference * difference
+    return total
+
+
+# Each of the inlined loops below is compiled for one, two, three and five dimensions and for any.
+
+
+@inline_sums
+def _edge_lengths(dimension: int, X: Array, edges: Index, lengths: Array) -> None:
+    for e in range(len(edges)):
+        lengths[e] = squared_distance(dimension, X, edges[e, 0], edges[e, 1])
+
+
+@jit
+def edge_lengths(X: Array, edges: Index, lengths: Array) -> None:
+    """Squared length of every edge."""
+    if X.shape[1] == 1:
+        _edge_lengths(1, X, edges, lengths)
+    elif X.shape[1] == 2:
+        _edge_lengths(2, X, edges, lengths)
+    elif X.shape[1] == 3:
+        _edge_lengths(3, X, edges, lengths)
+    else:
+        _edge_lengths(X.shape[1], X, edges, lengths)
+
+
+@jit_sums
+def edge_weights(
+    code: int, p: float, q: float, near: Index, far: Index, weights: Array, lengths: Array, w: Array
+) -> float:
+    """Add the slopes of the loss by the squared lengths into w; return the loss."""
+    buffers = np.ones((5, BLOCK))
+    x, y, loss, d_near, d_far = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
+    total = 0.0
+    for start in range(0, len(near), BLOCK):
+        size = min(BLOCK, len(near) - start)
+        i = near[start : start + size]
+        j = far[start : start + size]
+        for t in range(size):
+            x[t] = lengths[i[t]]
+            y[t] = lengths[j[t]]
+        model_loss(code, p, q, x, y, loss, d_near, d_far)
+        if len(weights) > 0:
+            _multiply(weights[start : start + size], loss, d_near, d_far)
+        for t in range(size):
+            total += loss[t]
+        for t in range(size):
+            w[i[t]] += d_near[t]
+            w[j[t]] += d_far[t]
+    return total
+
+
+@jit
+def _multiply(weights: Array, loss: Array, d_near: Array, d_far: Array) -> None:
+    for t in range(len(weights)):
+        loss[t] *= weights[t]
+        d_near[t] *= weights[t]
+        d_far[t] *= weights[t]
+
+
+@inline
+def _add_laplacian(dimension: int, X: Array, edges: Index, w: Array, gradient: Array) -> None:
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        twice = 2.0 * w[e]
+        for k in range(dimension):
+            pull = twice * (X[i, k] - X[j, k])
+            gradient[i, k] += pull
+            gradient[j, k] -= pull
+
+
+@jit
+def add_laplacian(X: Array, edges: Index, w: Array, gradient: Array) -> None:
+    """Add 2 w (x_i - x_j) to row i, and take it from row j, for every edge."""
+    if X.shape[1] == 1:
+        _add_laplacian(1, X, edges, w, gradient)
+    elif X.shape[1] == 2:
+        _add_laplacian(2, X, edges, w, gradient)
+    elif X.shape[1] == 3:
+        _add_laplacian(3, X, edges, w, gradient)
+    else:
+        _add_laplacian(X.shape[1], X, edges, w, gradient)
+
+
+@inline_sums
+def _add_rows(
+    dimension: int,
+    code: int,
+    p: float,
+    q: float,
+    triplets: Index,
+    weights: Array,
+    X: Array,
+    gradient: Array,
+) -> float:
+    buffers = np.ones((5, BLOCK))
+    x, y, loss, d_near, d_far = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
+    total = 0.0
+    for start in range(0, len(triplets), BLOCK):
+        size = min(BLOCK, len(triplets) - start)
+        block = triplets[start : start + size]
+        for t in range(size):
+            x[t] = squared_distance(dimension, X, block[t, 0], block[t, 1])
+            y[t] = squared_distance(dimension, X, block[t, 0], block[t, 2])
+        model_loss(code, p, q, x, y, loss, d_near, d_far)
+        if len(weights) > 0:
+            _multiply(weights[start : start + size], loss, d_near, d_far)
+        for t in range(size):
+            total += loss[t]
+        for t in range(size):
+            i, j, l = block[t, 0], block[t, 1], block[t, 2]
+            near, far = 2.0 * d_near[t], 2.0 * d_far[t]
+            for k in range(dimension):
+                pull = near * (X[i, k] - X[j, k])
+                push = far * (X[i, k] - X[l, k])
+                gradient[j, k] -= pull
+                gradient[l, k] -= push
+                gradient[i, k] += pull + push
+    return total
+
+
+@jit
+def add_rows(
+    code: int, p: float, q: float, triplets: Index, weights: Array, X: Array, gradient: Array
+) -> float:
+    """Row form: add the gradient of the triplets (m, 3) to ``gradient``; return the loss."""
+    if X.shape[1] == 1:
+        return _add_rows(1, code, p, q, triplets, weights, X, gradient)
+    if X.shape[1] == 2:
+        return _add_rows(2, code, p, q, triplets, weights, X, gradient)
+    if X.shape[1] == 3:
+        return _add_rows(3, code, p, q, triplets, weights, X, gradient)
+    if X.shape[1] == 5:
+        return _add_rows(5, code, p, q, triplets, weights, X, gradient)
+    return _add_rows(X.shape[1], code, p, q, triplets, weights, X, gradient)
+
+
+@jit_sums
+def add_penalty(penalty: float, X: Array, gradient: Array) -> float:
+    """Add the gradient of penalty * sum of squares; return its value."""
+    total = 0.0
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            total += X[i, k] * X[i, k]
+            gradient[i, k] += 2.0 * penalty * X[i, k]
+    return penalty * total
+
+
+@jit
+def value_and_gradient(
+    code: int, p: float, q: float, penalty: float, problem: Problem, X: Array, gradient: Array
+) -> float:
+    """Loss of the embedding X (n, d) and its gradient, on one thread."""
+    gradient[:] = 0.0
+    if len(problem.edges) > 0:
+        lengths = np.empty(len(problem.edges))
+        w = np.zeros(len(problem.edges))
+        edge_lengths(X, problem.edges, lengths)
+        total = edge_weights(code, p, q, problem.near, problem.far, problem.weights, lengths, w)
+        add_laplacian(X, problem.edges, w, gradient)
+    else:
+        total = add_rows(code, p, q, problem.comparisons, problem.weights, X, gradient)
+    return total + add_penalty(penalty, X, gradient)

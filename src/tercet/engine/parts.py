@@ -1,0 +1,85 @@
+"""One evaluation of a large problem, spread over threads.
+
+The problem is cut into a fixed number of parts and the parts are summed in order: the number of
+threads changes the time, never the bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+
+from tercet.engine.kernels import add_laplacian, add_penalty, add_rows, edge_lengths, edge_weights
+from tercet.engine.problem import Problem
+from tercet.models.base import Array
+
+PARTS = 8
+
+
+def loss_in_parts(
+    code: int, p: float, q: float, penalty: float, problem: Problem, pool: ThreadPoolExecutor
+) -> Callable[[Array, Array], float]:
+    """Return the function that takes an embedding, writes the gradient and returns the loss."""
+    form = _edge_form if len(problem.edges) > 0 else _row_form
+    add = form(code, p, q, problem, pool)
+
+    def loss(X: Array, gradient: Array) -> float:
+        gradient[:] = 0.0
+        return add(X, gradient) + float(add_penalty(penalty, X, gradient))
+
+    return loss
+
+
+def _row_form(
+    code: int, p: float, q: float, problem: Problem, pool: ThreadPoolExecutor
+) -> Callable[[Array, Array], float]:
+    def part(span: slice, X: Array) -> tuple[float, Array]:
+        gradient = np.zeros_like(X)
+        weights = problem.weights[span]
+        return add_rows(code, p, q, problem.comparisons[span], weights, X, gradient), gradient
+
+    def add(X: Array, gradient: Array) -> float:
+        total = 0.0
+        for loss, part_gradient in pool.map(lambda span: part(span, X), spans):
+            total += loss
+            gradient += part_gradient
+        return total
+
+    spans = _spans(len(problem.comparisons))
+    return add
+
+
+def _edge_form(
+    code: int, p: float, q: float, problem: Problem, pool: ThreadPoolExecutor
+) -> Callable[[Array, Array], float]:
+    def slopes(span: slice) -> tuple[float, Array]:
+        w = np.zeros(len(problem.edges))
+        near, far, weights = problem.near[span], problem.far[span], problem.weights[span]
+        return edge_weights(code, p, q, near, far, weights, lengths, w), w
+
+    def laplacian(span: slice, X: Array, w: Array) -> Array:
+        gradient = np.zeros_like(X)
+        add_laplacian(X, problem.edges[span], w[span], gradient)
+        return gradient
+
+    def add(X: Array, gradient: Array) -> float:
+        list(pool.map(lambda s: edge_lengths(X, problem.edges[s], lengths[s]), edge_spans))
+        total, w = 0.0, np.zeros(len(problem.edges))
+        for loss, part_w in pool.map(slopes, spans):
+            total += loss
+            w += part_w
+        for part_gradient in pool.map(lambda s: laplacian(s, X, w), edge_spans):
+            gradient += part_gradient
+        return total
+
+    lengths = np.empty(len(problem.edges))
+    spans, edge_spans = _spans(len(problem.comparisons)), _spans(len(problem.edges))
+    return add
+
+
+def _spans(size: int) -> list[slice]:
+    cuts = np.linspace(0, size, PARTS + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in pairwise(cuts)]

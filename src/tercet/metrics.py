@@ -1,0 +1,234 @@
+"""How good an embedding is, and how honest its probabilities are.
+
+Two kinds of scores. *Of an embedding*: ``triplet_error`` against comparisons, and
+``procrustes_distance`` against true positions. *Of probabilities*: ``log_loss``, ``brier_score``,
+``reliability_table`` and ``expected_calibration_error``.
+
+All of the second kind take ``probability``, the probability given to "the row is true" (near is
+nearer than far), and ``truth``, whether each row is true. ``truth`` is a boolean array or ±1; left
+out, every row is taken as true, as in a list of true triplets or of answers that were given.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tercet.align import procrustes
+from tercet.errors import InputError
+from tercet.triplets import Triplets, as_triplets
+
+__all__ = [
+    "ReliabilityTable",
+    "brier_score",
+    "expected_calibration_error",
+    "log_loss",
+    "procrustes_distance",
+    "reliability_table",
+    "satisfied",
+    "squared_distances",
+    "triplet_error",
+]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# Coordinates gathered at a time: 2²¹ float64 are 16 MB, whatever the number of dimensions.
+CHUNK = 2**21
+
+
+def squared_distances(
+    embedding: ArrayLike, triplets: ArrayLike | Triplets
+) -> tuple[Floats, Floats]:
+    """Squared lengths (near, far), each of shape (m,), of the two pairs of every comparison.
+
+    Parameters
+    ----------
+    embedding : (n, d) array
+    triplets : Triplets or (m, 3) or (m, 4) integer array
+    """
+    points = np.asarray(embedding, dtype=np.float64)
+    if points.ndim != 2:
+        raise InputError(
+            f"an embedding must have shape (objects, dimensions), got shape {points.shape}."
+        )
+    if not np.isfinite(points).all():
+        row = int(np.argmin(np.isfinite(points).all(axis=1)))
+        raise InputError(f"the embedding has a value that is not finite in row {row}.")
+    pairs = as_triplets(triplets, n_objects=len(points)).pairs()
+    near, far = np.empty(len(pairs)), np.empty(len(pairs))
+    step = max(1, CHUNK // max(1, points.shape[1]))
+    for start in range(0, len(pairs), step):
+        rows = slice(start, start + step)
+        a, b, c, d = pairs[rows].T
+        for length, first, second in ((near, a, b), (far, c, d)):
+            difference = points[first] - points[second]
+            np.einsum("ij,ij->i", difference, difference, out=length[rows])
+    return near, far
+
+
+def satisfied(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> Bools:
+    """Whether near is strictly nearer than far, for every comparison; shape (m,).
+
+    A tie does not satisfy: the answer says "closer", and an embedding that puts all objects in
+    one place agrees with nobody.
+    """
+    near, far = squared_distances(embedding, triplets)
+    return near < far
+
+
+def triplet_error(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> float:
+    """Share of the comparisons that the embedding does not satisfy (paper, section 5.5).
+
+    Ties are not satisfied, see ``satisfied``. The weights of a ``Triplets`` count.
+    """
+    weights = triplets.weights if isinstance(triplets, Triplets) else None
+    return float(np.average(~satisfied(embedding, triplets), weights=weights))
+
+
+def procrustes_distance(
+    X: ArrayLike, truth: ArrayLike, *, translate: bool = False, scale: bool = False
+) -> float:
+    """Squared distance min_U ‖XU − truth‖²_F over orthogonal U (paper, section 5.1).
+
+    ``translate`` and ``scale`` minimise over a shift of X and over its scale too.
+
+    Parameters
+    ----------
+    X, truth : (n, d) array
+    """
+    return procrustes(X, truth, translate=translate, scale=scale).distance
+
+
+def log_loss(
+    probability: ArrayLike,
+    truth: ArrayLike | None = None,
+    *,
+    clip: float = float(np.finfo(np.float64).eps),
+) -> float:
+    """Mean of −log of the probability given to what is true, in nats.
+
+    Parameters
+    ----------
+    probability : (m,) array
+        Probability that the row is true.
+    truth : (m,) array of bool or ±1, optional
+        Default: every row is true.
+    clip : float
+        Probabilities are moved into [clip, 1 − clip]. The default, 2.2e-16 as in scikit-learn,
+        lets one certain but wrong row cost 36 nats; with 0 it costs infinity.
+    """
+    if not 0.0 <= clip < 0.5:
+        raise InputError(f"clip must lie in [0, 0.5), got {clip}.")
+    p, true = _checked(probability, truth)
+    p = np.clip(p, clip, 1.0 - clip)
+    with np.errstate(divide="ignore"):
+        return float(-np.log(np.where(true, p, 1.0 - p)).mean())
+
+
+def brier_score(probability: ArrayLike, truth: ArrayLike | None = None) -> float:
+    """Mean squared difference between probability and truth, from 0 to 1; a coin scores ¼.
+
+    This is the usual form for two outcomes; Brier (1950) sums over both and gets twice that.
+
+    Parameters
+    ----------
+    probability, truth : (m,) array
+        As in ``log_loss``.
+    """
+    p, true = _checked(probability, truth)
+    return float(np.mean((p - true) ** 2))
+
+
+@dataclass(frozen=True)
+class ReliabilityTable:
+    """How often predictions of a given confidence are right.
+
+    Attributes
+    ----------
+    edges : (bins + 1,) array
+        From ½ to 1. A bin holds its left edge; the last one holds 1 too.
+    count : (bins,) integer array
+    confidence, accuracy : (bins,) array
+        Mean confidence and share of right predictions; NaN where the bin is empty.
+    """
+
+    edges: Floats
+    count: NDArray[np.int64]
+    confidence: Floats
+    accuracy: Floats
+
+
+def reliability_table(
+    probability: ArrayLike, truth: ArrayLike | None = None, *, bins: int = 10
+) -> ReliabilityTable:
+    """Accuracy by confidence max(π, 1 − π), in equal bins of [½, 1].
+
+    A row with π > ½ is predicted to be true, with π < ½ to be false. At π = ½ nothing is
+    predicted, and the row counts as half right: that keeps the table the same when rows are
+    turned around (π → 1 − π, true ↔ false).
+
+    Parameters
+    ----------
+    probability, truth : (m,) array
+        As in ``log_loss``.
+    bins : int
+    """
+    if bins < 1:
+        raise InputError(f"bins must be at least 1, got {bins}.")
+    p, true = _checked(probability, truth)
+    right = np.where(p == 0.5, 0.5, (p > 0.5) == true)
+    certainty = np.maximum(p, 1.0 - p)
+    edges = np.linspace(0.5, 1.0, bins + 1)
+    place = np.searchsorted(edges[1:-1], certainty, side="right")
+    count = np.bincount(place, minlength=bins)
+    filled = np.where(count > 0, count, np.nan)
+    confidence = np.bincount(place, weights=certainty, minlength=bins) / filled
+    accuracy = np.bincount(place, weights=right, minlength=bins) / filled
+    return ReliabilityTable(edges, count, confidence, accuracy)
+
+
+def expected_calibration_error(
+    probability: ArrayLike, truth: ArrayLike | None = None, *, bins: int = 10
+) -> float:
+    """Mean of |accuracy − mean confidence| over the bins of ``reliability_table``, by count.
+
+    The definition of Guo et al. (2017, eq. 3) for two outcomes, where confidence starts at ½.
+
+    Parameters
+    ----------
+    probability, truth : (m,) array
+        As in ``log_loss``.
+    bins : int
+    """
+    table = reliability_table(probability, truth, bins=bins)
+    gap = np.abs(table.accuracy - table.confidence)
+    return float(np.nansum(table.count * gap) / table.count.sum())
+
+
+def _checked(probability: ArrayLike, truth: ArrayLike | None) -> tuple[Floats, Bools]:
+    """Probabilities (m,) in [0, 1] and whether each row is true (m,)."""
+    p = np.asarray(probability, dtype=np.float64)
+    if p.ndim != 1 or p.size == 0:
+        raise InputError(f"probability must be a list of one or more numbers, got shape {p.shape}.")
+    inside = (p >= 0.0) & (p <= 1.0)
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise InputError(f"probability must lie in [0, 1], got {p[row]} in row {row}.")
+    if truth is None:
+        return p, np.ones(p.shape, dtype=np.bool_)
+    true = np.asarray(truth)
+    if true.shape != p.shape:
+        raise InputError(
+            f"truth has shape {true.shape}, probability has {p.shape}; they must agree."
+        )
+    if true.dtype != np.bool_:
+        valid = (true == 1) | (true == -1)
+        if not valid.all():
+            row = int(np.argmin(valid))
+            raise InputError(
+                f"truth must be True/False or +1/−1, got {true[row]} in row {row}. "
+                "For 0/1 pass truth == 1."
+            )
+        true = true == 1
+    return p, true

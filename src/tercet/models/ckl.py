@@ -1,0 +1,56 @@
+"""Crowd kernel (Tamuz et al. 2011; equation 1 of the paper), with an optional exponent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tercet.compiled import exp, jit, log
+from tercet.models.base import TINY, Array, Model, check_positive
+
+
+@jit
+def ckl(
+    p: float, q: float, near: Array, far: Array, loss: Array, d_near: Array, d_far: Array
+) -> None:
+    """-log p_ijl = log(near + far + 2 p) - log(far + p), with p = mu; powers q / 2 if q != 2."""
+    if q == 2.0:
+        for t in range(near.size):
+            a = max(near[t] + p, TINY)
+            b = max(far[t] + p, TINY)
+            loss[t] = log((a + b) / b)
+            d_near[t] = 1.0 / (a + b)
+            d_far[t] = -a / (b * (a + b))
+    else:
+        half = 0.5 * q
+        for t in range(near.size):
+            x = max(near[t], TINY)
+            y = max(far[t], TINY)
+            power_x = exp(half * log(x))
+            power_y = exp(half * log(y))
+            a = power_x + p
+            b = power_y + p
+            loss[t] = log((a + b) / b)
+            d_near[t] = half * power_x / (x * (a + b))
+            d_far[t] = -half * power_y * a / (y * b * (a + b))
+
+
+@dataclass(frozen=True)
+class CKLModel(Model):
+    """p_ijl = (far + mu) / (near + far + 2 mu), near and far the distances to the ``exponent``.
+
+    The exponent 2 is the paper's. With mu = 0 the model does not see the scale of the embedding.
+    """
+
+    mu: float = 0.05
+    exponent: float = 2.0
+
+    code = 2
+    kernel = ckl
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu, zero=True)
+        check_positive("exponent", self.exponent)
+
+    def constants(self, n_components: int) -> tuple[float, float]:
+        """Return mu and the exponent."""
+        return self.mu, self.exponent

@@ -1,0 +1,27 @@
+"""Stochastic triplet embedding (van der Maaten & Weinberger 2012; equation 2 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tercet.compiled import jit, softplus
+from tercet.models.base import Array, Model
+
+
+@jit
+def ste(
+    p: float, q: float, near: Array, far: Array, loss: Array, d_near: Array, d_far: Array
+) -> None:
+    """-log p_ijl = log(1 + exp(near - far))."""
+    for t in range(near.size):
+        loss[t], slope = softplus(near[t] - far[t])
+        d_near[t] = slope
+        d_far[t] = -slope
+
+
+@dataclass(frozen=True)
+class STEModel(Model):
+    """p_ijl = exp(-near) / (exp(-near) + exp(-far)), near and far the squared distances."""
+
+    code = 0
+    kernel = ste

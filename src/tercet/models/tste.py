@@ -1,0 +1,44 @@
+"""t-distributed stochastic triplet embedding (van der Maaten & Weinberger 2012; supplement)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tercet.compiled import jit, log, softplus
+from tercet.models.base import Array, Model, check_positive
+
+
+@jit
+def tste(
+    p: float, q: float, near: Array, far: Array, loss: Array, d_near: Array, d_far: Array
+) -> None:
+    """-log p_ijl = log(1 + ((p + near) / (p + far))**q), with p = alpha, q = (alpha + 1) / 2."""
+    for t in range(near.size):
+        a = p + near[t]
+        b = p + far[t]
+        loss[t], slope = softplus(q * log(a / b))
+        d_near[t] = q * slope / a
+        d_far[t] = -q * slope / b
+
+
+@dataclass(frozen=True)
+class TSTEModel(Model):
+    """STE with the Student kernel (1 + near / alpha)**(-(alpha + 1) / 2) for exp(-near).
+
+    ``alpha`` is max(d - 1, 1) unless given, for embeddings in d dimensions: the paper's d - 1, and
+    1 where that would be zero.
+    """
+
+    alpha: float | None = None
+
+    code = 1
+    kernel = tste
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None:
+            check_positive("alpha", self.alpha)
+
+    def constants(self, n_components: int) -> tuple[float, float]:
+        """Return alpha and (alpha + 1) / 2."""
+        alpha = float(max(n_components - 1, 1)) if self.alpha is None else self.alpha
+        return alpha, 0.5 * (alpha + 1.0)

@@ -1,0 +1,252 @@
+"""Triplets: the answers people gave, checked once and then trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tercet.checks import (
+    COLUMNS,
+    Array,
+    Fields,
+    IntArray,
+    check,
+    check_comparisons,
+    check_shape,
+    listing,
+    look_up,
+    read_answers,
+    row_number,
+    settle_n_objects,
+    settle_types,
+    whole,
+)
+from tercet.errors import InputError
+
+__all__ = ["Triplets", "as_triplets"]
+
+
+class Triplets:
+    """Comparisons of distances that observers made: validated, immutable, sliceable.
+
+    Repeated and contradicting answers are data: they are allowed and kept.
+
+    Parameters
+    ----------
+    answers : array-like of shape (m, 3) or (m, 4), data frame, or Triplets
+        Rows (anchor, near, far), "anchor is closer to near than to far", or rows (a, b, c, d),
+        "a–b is closer than c–d", as numbers from 0 or as names. A data frame has columns of
+        these names, and may have observer, screen, and weight or count; other columns are
+        ignored.
+    n_objects : int, optional
+        How many objects there are; by default the largest number plus one.
+    names : sequence of str, optional
+        The name of every object. By default the names that occur, "img2" before "img10".
+    observers : array-like of shape (m,), optional
+        Who gave each answer. Like the next two it goes before a column of a data frame.
+    screens : array-like of shape (m,), optional
+        The screen of choices each answer comes from: answers from one screen are one choice.
+        Screens with the same label are the same screen, whoever the observer.
+    weights : array-like of shape (m,), optional
+        Positive weights, or how often each answer was given.
+
+    Examples
+    --------
+    >>> answers = Triplets([["cat", "dog", "car"], ["car", "bus", "dog"]])
+    >>> answers.names
+    ('bus', 'car', 'cat', 'dog')
+    >>> answers.array
+    array([[2, 3, 1],
+           [1, 0, 3]])
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(
+        self,
+        answers: Any,
+        *,
+        n_objects: int | None = None,
+        names: Iterable[str] | None = None,
+        observers: Any = None,
+        screens: Any = None,
+        weights: Any = None,
+    ) -> None:
+        self._fields = _freeze(check(answers, n_objects, names, observers, screens, weights))
+
+    @property
+    def array(self) -> IntArray:
+        """The comparisons, (m, 3) rows (anchor, near, far) or (m, 4) rows (a, b, c, d)."""
+        return self._fields.array
+
+    @property
+    def n_objects(self) -> int:
+        """How many objects there are, mentioned or not."""
+        return self._fields.n_objects
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the objects, if they have names."""
+        return self._fields.names
+
+    @property
+    def observers(self) -> Array | None:
+        """Who gave each answer, if known."""
+        return self._fields.observers
+
+    @property
+    def screens(self) -> Array | None:
+        """The screen each answer comes from, if known."""
+        return self._fields.screens
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """The weight or count of each answer, if they differ."""
+        return self._fields.weights
+
+    @property
+    def is_quadruplets(self) -> bool:
+        """Whether the rows are (a, b, c, d) and not (anchor, near, far)."""
+        return bool(self.array.shape[1] == 4)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `array`."""
+        return self.array.shape
+
+    @property
+    def ndim(self) -> int:
+        """Always 2."""
+        return self.array.ndim
+
+    @property
+    def dtype(self) -> np.dtype[np.int64]:
+        """Always int64."""
+        return self.array.dtype
+
+    def pairs(self) -> IntArray:
+        """Return all comparisons as (m, 4) quadruplets: (i, j, l) becomes (i, j, i, l)."""
+        return self.array if self.is_quadruplets else self.array[:, [0, 1, 0, 2]]
+
+    def encode(self, comparisons: Any) -> IntArray:
+        """Turn other comparisons of these objects, by number or by name, into a checked array.
+
+        Parameters
+        ----------
+        comparisons : array-like of shape (m, 3) or (m, 4), data frame, or Triplets
+            Named Triplets are matched by name, whatever the order of their own names.
+
+        Returns
+        -------
+        ndarray of int64 of the same shape
+        """
+        cells, extras = read_answers(comparisons)
+        names = extras.get("names")
+        if names is not None and names != self.names:
+            cells = np.array(names, dtype=object)[cells]
+        check_shape(cells)
+        cells = settle_types(cells, COLUMNS[cells.shape[1]], row_number)
+        by_name = cells.dtype.kind in "OU"
+        array = look_up(cells, self.names, row_number) if by_name else whole(cells, row_number)
+        check_comparisons(array, self.n_objects, self.names, row_number)
+        return array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __iter__(self) -> Iterator[Triplets]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the chosen rows as Triplets (`T[:, 0]` and other columns: as a plain array)."""
+        if isinstance(key, tuple):
+            if len(key) != 2 or not (key[1] is Ellipsis or key[1] == slice(None)):
+                return self.array[key]
+            key = key[0]
+        rows = _as_rows(key)
+        array, n_objects, names, *columns = self._fields
+        chosen = [None if column is None else column[rows] for column in columns]
+        return restore(Fields(array[rows], n_objects, names, *chosen))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        return np.array(self.array, dtype=dtype, copy=copy)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Triplets):
+            return NotImplemented
+        fields: Iterator[tuple[Any, Any]] = zip(self._fields, other._fields, strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in fields)
+
+    def __reduce__(self) -> tuple[Callable[[Fields], Triplets], tuple[Fields]]:
+        return restore, (self._fields,)  # freezes again: a pickled array comes back writable
+
+    def __repr__(self) -> str:
+        kind = "quadruplet" if self.is_quadruplets else "triplet"
+        plural = "s" if len(self) != 1 else ""
+        parts = [f"{len(self)} {kind}{plural} of {self.n_objects} objects"]
+        if self.names is not None:
+            parts[0] += f" named {listing(self.names, range(self.n_objects), limit=3)}"
+        for word, labels in ("observer", self.observers), ("screen", self.screens):
+            if labels is not None:
+                count = len(np.unique(labels))
+                parts += [f"{count} {word}{'s' if count != 1 else ''}"]
+        if self.weights is not None:
+            parts += [f"total weight {self.weights.sum():g}"]
+        return f"Triplets({', '.join(parts)})"
+
+
+def _freeze(fields: Fields) -> Fields:
+    for field in fields:
+        if isinstance(field, np.ndarray):
+            field.setflags(write=False)
+    return fields
+
+
+def restore(fields: Fields) -> Triplets:
+    """Make Triplets of fields that were checked before."""
+    triplets = Triplets.__new__(Triplets)
+    triplets._fields = _freeze(fields)
+    return triplets
+
+
+def _as_rows(key: Any) -> slice | Array:
+    """Turn a row index into one that keeps two dimensions."""
+    if isinstance(key, slice):
+        return key
+    rows = np.asarray(key)
+    if rows.size == 0 and rows.ndim == 1 and rows.dtype.kind == "f":  # an empty list
+        rows = rows.astype(np.intp)
+    if rows.ndim == 1 and rows.dtype.kind in "iub":
+        return rows
+    if rows.ndim == 0 and rows.dtype.kind in "iu":
+        return rows[np.newaxis]
+    raise IndexError(f"rows are chosen by an int, a slice, integers or a mask, not by {key!r}")
+
+
+def as_triplets(answers: Any, n_objects: int | None = None) -> Triplets:
+    """Return Triplets as they are, or make them of whatever `Triplets` accepts.
+
+    Parameters
+    ----------
+    answers : Triplets, array-like or data frame
+        The comparisons.
+    n_objects : int, optional
+        How many objects there are; more than the Triplets have is fine if they have no names.
+    """
+    if not isinstance(answers, Triplets):
+        return Triplets(answers, n_objects=n_objects)
+    check_shape(answers.array)
+    count = settle_n_objects(n_objects, answers.names, answers.n_objects)
+    if count < answers.n_objects:
+        raise InputError(
+            f"n_objects is {count}, but the Triplets have {answers.n_objects} objects; "
+            f"give at least {answers.n_objects}, or leave it out."
+        )
+    return (
+        answers
+        if count == answers.n_objects
+        else restore(answers._fields._replace(n_objects=count))
+    )
