@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.compiled import jit
+
 Index = NDArray[np.uint32]
 
 # Above so many edges a triplet the row form is the faster one (measured, d = 1 ... 10).
@@ -64,7 +66,7 @@ def build_problem(
 
 def take(problem: Problem, rows: NDArray[np.integer]) -> Problem:
     """Return the problem of some of the caller's rows, which may repeat; its rows are sorted."""
-    chosen = np.sort(problem.position[rows])
+    chosen, used = _choose(problem, np.ascontiguousarray(rows, dtype=np.int64))
     subset = problem._replace(
         comparisons=problem.comparisons[chosen],
         weights=problem.weights[chosen] if problem.weights.size else problem.weights,
@@ -73,17 +75,48 @@ def take(problem: Problem, rows: NDArray[np.integer]) -> Problem:
         edges=_NO_EDGES,
         position=np.arange(len(chosen)),
     )
-    if len(problem.edges) == 0:  # fewer triplets share even fewer edges
+    # Fewer triplets share even fewer edges: what prefers rows as a whole does so in part.
+    if len(used) == 0 or _prefers_rows(subset, len(used)):
         return subset
-    both = np.concatenate([problem.near[chosen], problem.far[chosen]])
-    number = np.zeros(len(problem.edges), dtype=np.uint32)
-    number[both] = 1
-    used = np.flatnonzero(number)
-    if _prefers_rows(subset, len(used)):
-        return subset
-    number[used] = np.arange(len(used), dtype=np.uint32)
-    near, far = number[both].reshape(2, -1)
+    near, far = _renumber(problem, chosen, used)
     return subset._replace(near=near, far=far, edges=problem.edges[used])
+
+
+@jit
+def _choose(
+    problem: Problem, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the rows, sorted, and the edges they use."""
+    times = np.zeros(len(problem.position), dtype=np.int32)
+    for row in rows:
+        times[problem.position[row]] += 1
+    chosen = np.empty(len(rows), dtype=np.int64)
+    seen = np.zeros(len(problem.edges), dtype=np.bool_)
+    filled = 0
+    for t in range(len(times)):
+        for _ in range(times[t]):
+            chosen[filled] = t
+            filled += 1
+        if times[t] > 0 and len(seen) > 0:
+            seen[problem.near[t]] = True
+            seen[problem.far[t]] = True
+    return chosen, np.flatnonzero(seen)
+
+
+@jit
+def _renumber(
+    problem: Problem, chosen: NDArray[np.int64], used: NDArray[np.int64]
+) -> tuple[Index, Index]:
+    """Edge numbers of the chosen comparisons, counted among the edges in use."""
+    number = np.empty(len(problem.edges), dtype=np.uint32)
+    for e in range(len(used)):
+        number[used[e]] = e
+    near = np.empty(len(chosen), dtype=np.uint32)
+    far = np.empty(len(chosen), dtype=np.uint32)
+    for t in range(len(chosen)):
+        near[t] = number[problem.near[chosen[t]]]
+        far[t] = number[problem.far[chosen[t]]]
+    return near, far
 
 
 def _prefers_rows(problem: Problem, n_edges: int) -> bool:

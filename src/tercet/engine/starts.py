@@ -9,7 +9,7 @@ from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
-_STEPS, _STEPS_PER_DIMENSION = 20, 8
+_STEPS, _STEPS_PER_DIMENSION = 12, 8
 _SPREAD = 0.5  # of the points along each axis
 
 
@@ -75,14 +75,13 @@ def _multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
 
 @jit_sums
 def _remove(v: Array, basis: Array) -> None:
-    """Make v orthogonal to the rows of the basis; twice, against rounding."""
-    for _ in range(2):
-        for row in range(len(basis)):
-            overlap = 0.0
-            for k in range(v.size):
-                overlap += v[k] * basis[row, k]
-            for k in range(v.size):
-                v[k] -= overlap * basis[row, k]
+    """Make v orthogonal to the rows of the basis."""
+    for row in range(len(basis)):
+        overlap = 0.0
+        for k in range(v.size):
+            overlap += v[k] * basis[row, k]
+        for k in range(v.size):
+            v[k] -= overlap * basis[row, k]
 
 
 @jit

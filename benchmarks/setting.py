@@ -1,0 +1,64 @@
+"""What every case is given, and how ours and the peer take turns."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from benchmarks.peer import Peer
+
+
+class Setting(NamedTuple):
+    """How to run the cases."""
+
+    quick: bool
+    peer: Peer | None
+    data: Path | None  # the folder of the human answers
+
+    def choose(self, full: Any, quick: Any) -> Any:
+        """Return one of two sizes."""
+        return quick if self.quick else full
+
+
+class Timed(NamedTuple):
+    """A result and the seconds it took."""
+
+    seconds: float
+    result: Any
+
+
+Run = Callable[[], Timed]
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> Timed:
+    """Call a function and take its time."""
+    start = time.perf_counter()
+    result = function(*arguments)
+    return Timed(time.perf_counter() - start, result)
+
+
+def take_turns(runs: dict[str, Run], repeats: int) -> dict[str, Timed]:
+    """Run all, one after the other, again and again; medians of the times, and the last results."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    results = {}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            took, results[name] = run()
+            seconds[name].append(took)
+    return {name: Timed(median(seconds[name]), results[name]) for name in runs}
+
+
+@contextmanager
+def counted_warnings() -> Iterator[Counter[str]]:
+    """Silence warnings, and count them by category."""
+    counts: Counter[str] = Counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield counts
+    counts.update(warning.category.__name__ for warning in caught)

@@ -1,0 +1,197 @@
+"""Compiled arithmetic against extended precision, and a disk cache that notices every edit."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import tercet
+from tercet import compiled
+from tercet.models import CKLModel, TSTEModel
+
+PACKAGE = Path(tercet.__file__).parent
+HASHED = ("compiled.py", "models", "engine", "posterior")
+
+
+@numba.njit(nogil=True)
+def _evaluate(x, exp, log, softplus, logistic):
+    for t in range(x.size):
+        exp[t] = compiled.exp(x[t])
+        log[t] = compiled.log(abs(x[t]))
+        softplus[t], logistic[t] = compiled.softplus(x[t])
+
+
+def evaluate(x):
+    """exp(x), log(abs(x)), softplus(x) and its slope."""
+    x = np.asarray(x, dtype=np.float64)
+    out = np.empty((4, x.size))
+    _evaluate(x, *out)
+    return out
+
+
+def ulps(found, exact):
+    """Largest error in units in the last place of the exact value."""
+    return float(np.max(np.abs(found - exact) / np.spacing(np.abs(exact.astype(np.float64)))))
+
+
+def wide(low, high):
+    rng = np.random.default_rng(0)
+    everywhere, near_zero = rng.uniform(low, high, 100_000), rng.normal(size=20_000)
+    return np.concatenate([everywhere, near_zero, 1e-8 * near_zero, [0.0, low, high]])
+
+
+# ---- arithmetic
+
+
+def test_exp_is_exact_to_two_ulp():
+    x = wide(-708.0, 709.0)
+    assert ulps(evaluate(x)[0], np.exp(x.astype(np.longdouble))) < 2
+
+
+def test_log_is_exact_to_three_ulp():
+    rng = np.random.default_rng(1)
+    powers, near_one = 10.0 ** rng.uniform(-307, 308, 100_000), rng.normal(size=20_000)
+    y = np.concatenate([powers, 1 + 0.1 * near_one, 1 + 1e-9 * near_one])
+    y = y[y > 0]
+    assert ulps(evaluate(y)[1], np.log(y.astype(np.longdouble))) < 3
+
+
+def test_softplus_keeps_relative_precision_in_both_tails():
+    z = wide(-708.0, 1e6)
+    _, _, value, slope = evaluate(z)
+    exact = np.logaddexp(np.longdouble(0), z.astype(np.longdouble))
+    assert ulps(value, exact) < 5
+    assert ulps(slope, 1 / (1 + np.exp(-z.astype(np.longdouble)))) < 5
+
+
+def test_far_tails_are_zero_one_or_the_identity():
+    exp, _, value, slope = evaluate([-800.0, -1e300, -np.inf])
+    assert np.all(exp < 1e-306)
+    assert np.all(value < 1e-306)
+    assert np.all(slope < 1e-306)
+    _, _, value, slope = evaluate([800.0, 1e300, np.inf])
+    assert value.tolist() == [800.0, 1e300, np.inf]
+    assert slope.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_not_a_number_stays_not_a_number():
+    exp, _, value, slope = evaluate([np.nan])
+    assert np.isnan([exp, value, slope]).all()
+
+
+NUMBERS_ONLY = pytest.mark.xfail(
+    strict=True, reason="compiled.log reads the bits of NaN and infinity as those of a number"
+)
+
+
+@NUMBERS_ONLY
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_logarithm_of_no_number_is_not_finite(value):
+    assert not np.isfinite(evaluate([value])[1])
+
+
+@NUMBERS_ONLY
+@pytest.mark.parametrize("model", [TSTEModel(), CKLModel(), CKLModel(exponent=1.0)])
+def test_models_built_on_the_logarithm_pass_nan_on(model):
+    assert np.isnan(model.loss([np.nan, 1.0], [1.0, np.nan])[0]).all()
+
+
+# ---- the key of the disk cache
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package that tests may edit."""
+    return Path(
+        shutil.copytree(
+            PACKAGE, tmp_path / "src" / "tercet", ignore=shutil.ignore_patterns("__pycache__")
+        )
+    )
+
+
+@pytest.fixture
+def key(package, monkeypatch):
+    """The source hash of the copy, computed afresh at each call."""
+    monkeypatch.setattr(compiled, "__file__", str(package / "compiled.py"))
+    return compiled.source_hash.__wrapped__
+
+
+def test_editing_any_compiled_source_changes_the_key(package, key):
+    paths = [package / name for name in HASHED]
+    files = [f for p in paths for f in ([p] if p.is_file() else p.rglob("*.py"))]
+    assert len(files) > 10
+    keys = {key()}
+    for file in files:
+        file.write_text(file.read_text() + "\n# edited\n")
+        keys.add(key())
+    assert len(keys) == len(files) + 1
+
+
+def test_a_new_compiled_source_changes_the_key(package, key):
+    before = key()
+    (package / "posterior").mkdir(exist_ok=True)
+    (package / "posterior" / "fresh.py").write_text("x = 1\n")
+    assert key() != before
+
+
+def test_other_files_do_not_change_the_key(package, key):
+    before = key()
+    (package / "estimators.py").write_text("")
+    assert key() == before
+
+
+def test_every_compiled_function_lives_in_a_hashed_file():
+    for file in PACKAGE.rglob("*.py"):
+        names = {
+            alias.name.split(".")[0] if isinstance(node, ast.Import) else node.module or ""
+            for node in ast.walk(ast.parse(file.read_text()))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        if names & {"numba", "tercet.compiled"}:
+            assert file.relative_to(PACKAGE).parts[0] in HASHED, file
+
+
+# ---- the cache at work, each time in a new process
+
+SCRIPT = """
+from tercet.models import STEModel
+loss = STEModel().loss(2.0, 1.0)[0]
+stats = STEModel.kernel.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), float(loss))
+"""
+
+
+def run_in_new_process(package, cache):
+    environment = os.environ | {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
+    output = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    hits, misses, loss = output.split()
+    return int(hits), int(misses), float(loss)
+
+
+def test_cached_code_is_used_until_a_file_it_calls_is_edited(package, tmp_path):
+    exact = np.log1p(np.e)
+    hits, misses, loss = run_in_new_process(package, tmp_path / "cache")
+    assert (hits, misses) == (0, 1)
+    assert loss == pytest.approx(exact, rel=1e-14)
+
+    assert run_in_new_process(package, tmp_path / "cache") == (1, 0, loss)
+
+    source = package / "compiled.py"  # ste.py itself stays as it was
+    edited, count = re.subn(
+        r"return max\(z, 0\.0\)", "return 1.0 + max(z, 0.0)", source.read_text()
+    )
+    assert count == 1
+    source.write_text(edited)
+    hits, misses, loss = run_in_new_process(package, tmp_path / "cache")
+    assert (hits, misses) == (0, 1)
+    assert loss == pytest.approx(1.0 + exact, rel=1e-14)

@@ -1,0 +1,213 @@
+"""The five models of one comparison, against the formulas of the paper."""
+
+import numpy as np
+import pytest
+
+from tercet.errors import InputError
+from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+
+PROBABILITIES = [
+    STEModel(),
+    TSTEModel(),
+    TSTEModel(alpha=0.5),
+    TSTEModel(alpha=7.0),
+    CKLModel(),
+    CKLModel(mu=0.0),
+    CKLModel(mu=2.0),
+    CKLModel(exponent=1.0),
+    CKLModel(mu=0.3, exponent=0.7),
+    CKLModel(mu=0.0, exponent=3.5),
+]
+LOSSES = [
+    GNMDSModel(),
+    GNMDSModel(smoothing=0.5),
+    GNMDSModel(smoothing=3.0),
+    SOEModel(),
+    SOEModel(margin=2.0),
+]
+MODELS = PROBABILITIES + LOSSES
+
+rng = np.random.default_rng(0)
+NEAR, FAR = rng.gamma(1.0, 2.0, size=(2, 400)) + 1e-3
+
+
+# ---- values, computed from the equations as printed
+
+
+def test_ste_is_equation_2():
+    p = np.exp(-NEAR) / (np.exp(-NEAR) + np.exp(-FAR))
+    np.testing.assert_allclose(STEModel().probability(NEAR, FAR), p, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("given", "d", "alpha"), [(None, 2, 1), (None, 5, 4), (None, 1, 1), (2.5, 5, 2.5)]
+)
+def test_tste_is_the_equation_of_the_supplement(given, d, alpha):
+    """The likelihood of t-STE, "Embedding algorithms"; alpha = d - 1 there, and 1 on a line."""
+    near, far = ((1 + x / alpha) ** (-(alpha + 1) / 2) for x in (NEAR, FAR))
+    p = TSTEModel(given).probability(NEAR, FAR, n_components=d)
+    np.testing.assert_allclose(p, near / (near + far), rtol=1e-13)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.05, 3.0])
+def test_ckl_is_equation_1(mu):
+    p = (FAR + mu) / (NEAR + FAR + 2 * mu)
+    np.testing.assert_allclose(CKLModel(mu).probability(NEAR, FAR), p, rtol=1e-13)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 1.9, 3.0])
+@pytest.mark.parametrize("mu", [0.0, 0.4])
+def test_the_exponent_of_ckl_is_that_of_the_distances(mu, exponent):
+    near, far = np.sqrt(NEAR) ** exponent, np.sqrt(FAR) ** exponent
+    p = (far + mu) / (near + far + 2 * mu)
+    np.testing.assert_allclose(CKLModel(mu, exponent).probability(NEAR, FAR), p, rtol=1e-12)
+
+
+def test_ckl_without_mu_does_not_see_the_scale():
+    model = CKLModel(mu=0.0, exponent=1.3)
+    same = model.log_prob(100 * NEAR, 100 * FAR)
+    np.testing.assert_allclose(same, model.log_prob(NEAR, FAR), rtol=1e-10)
+
+
+def test_gnmds_is_the_slack_of_the_margin_far_minus_near():
+    np.testing.assert_allclose(GNMDSModel().loss(NEAR, FAR)[0], np.maximum(0, 1 - (FAR - NEAR)))
+
+
+def test_gnmds_does_not_have_the_sign_the_paper_prints():
+    """As printed the constraint would reward near pairs that are far apart."""
+    satisfied, violated = (GNMDSModel().loss(*pair)[0] for pair in ((1.0, 9.0), (9.0, 1.0)))
+    assert satisfied == 0.0
+    assert violated == 9.0
+    printed = np.maximum(0, 1 - (NEAR - FAR))
+    assert not np.allclose(GNMDSModel().loss(NEAR, FAR)[0], printed)
+
+
+@pytest.mark.parametrize("width", [1e-3, 0.1, 1.0, 5.0])
+def test_smoothing_lowers_the_hinge_by_at_most_half_its_width(width):
+    hinge, rounded = GNMDSModel().loss(NEAR, FAR)[0], GNMDSModel(width).loss(NEAR, FAR)[0]
+    assert np.all(rounded >= 0)
+    assert np.all(rounded <= hinge + 1e-12)
+    assert np.all(rounded >= hinge - width / 2 - 1e-12)
+    far_from_corner = np.abs(1 + NEAR - FAR) > width
+    assert not np.array_equal(rounded, hinge)
+    clear = far_from_corner & (hinge == 0)
+    assert np.array_equal(rounded[clear], hinge[clear])
+
+
+@pytest.mark.parametrize("margin", [0.1, 1.0])
+def test_soe_squares_the_slack_between_distances(margin):
+    slack = np.maximum(0, margin + np.sqrt(NEAR) - np.sqrt(FAR))
+    np.testing.assert_allclose(SOEModel(margin).loss(NEAR, FAR)[0], slack**2, rtol=1e-12)
+
+
+# ---- derivatives
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("d", [1, 4])
+def test_derivatives_match_central_differences(model, d):
+    def loss(near, far):
+        return model.loss(near, far, n_components=d)[0]
+
+    width = getattr(model, "smoothing", np.nan)
+    slack = 1 + NEAR - FAR  # differences straddling the corner of a hinge say nothing
+    smooth = (np.abs(slack) > 1e-3) & (np.abs(slack - width) > 1e-3) if width == width else True
+    near, far = NEAR[smooth & (NEAR > 0.05)], FAR[smooth & (NEAR > 0.05)]
+    _, d_near, d_far = model.loss(near, far, n_components=d)
+    h = 1e-6 * far
+    np.testing.assert_allclose(
+        d_far, (loss(near, far + h) - loss(near, far - h)) / (2 * h), rtol=2e-5, atol=1e-7
+    )
+    h = 1e-6 * near
+    np.testing.assert_allclose(
+        d_near, (loss(near + h, far) - loss(near - h, far)) / (2 * h), rtol=2e-5, atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_losses_rise_with_near_and_fall_with_far(model):
+    _, d_near, d_far = model.loss(NEAR, FAR)
+    assert np.all(d_near >= 0)
+    assert np.all(d_far <= 0)
+    assert np.any(d_near > 0)
+
+
+# ---- probabilities
+
+
+@pytest.mark.parametrize("model", PROBABILITIES, ids=str)
+def test_one_of_the_two_answers_is_given(model):
+    total = model.probability(NEAR, FAR) + model.probability(FAR, NEAR)
+    np.testing.assert_allclose(total, 1.0, rtol=1e-13)
+    np.testing.assert_allclose(model.probability(NEAR, NEAR), 0.5, rtol=1e-13)
+
+
+@pytest.mark.parametrize("model", LOSSES, ids=str)
+@pytest.mark.parametrize("method", ["log_prob", "probability"])
+def test_a_loss_is_no_probability_and_says_what_is(model, method):
+    name = "GNMDS" if isinstance(model, GNMDSModel) else "SOE"
+    with pytest.raises(InputError, match=f"^{name} is a loss, not a probability.*STE, TSTE or CKL"):
+        getattr(model, method)(NEAR, FAR)
+
+
+# ---- extremes
+
+
+def test_ste_stays_finite_at_huge_distances():
+    near, far = np.array([1e6, 0.0, 1e300, 0.0]), np.array([0.0, 1e6, 0.0, 1e300])
+    loss, d_near, d_far = STEModel().loss(near, far)
+    assert loss[0] == pytest.approx(1e6)
+    assert loss[2] == pytest.approx(1e300)
+    assert np.all(loss[[1, 3]] < 1e-300)
+    assert np.isfinite([d_near, d_far]).all()
+    assert d_near[0] == pytest.approx(1.0)
+    assert d_far[0] == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SOEModel(), CKLModel(exponent=1.0), CKLModel(0.0, 0.5), CKLModel(0.0), CKLModel()],
+    ids=str,
+)
+@pytest.mark.parametrize(("near", "far"), [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
+def test_points_in_one_place_are_finite(model, near, far):
+    assert np.isfinite(model.loss(near, far)).all()
+
+
+# ---- parameters and shapes
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (TSTEModel, "alpha"),
+        (CKLModel, "mu"),
+        (CKLModel, "exponent"),
+        (GNMDSModel, "smoothing"),
+        (SOEModel, "margin"),
+    ],
+)
+def test_impossible_parameters_are_named(model, name, bad):
+    with pytest.raises(InputError, match=rf"{name} must be .*positive number, got {bad}"):
+        model(**{name: bad})
+
+
+@pytest.mark.parametrize(("model", "name"), [(TSTEModel, "alpha"), (SOEModel, "margin")])
+def test_zero_is_refused_where_it_has_no_meaning(model, name):
+    with pytest.raises(InputError, match=f"{name} must be a positive number, got 0"):
+        model(**{name: 0.0})
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_losses_keep_the_shape_of_the_distances(model):
+    near, far = NEAR[:6].reshape(2, 3), FAR[0]
+    for part in model.loss(near, far):
+        assert part.shape == (2, 3)
+    np.testing.assert_array_equal(
+        model.loss(near, far)[0].ravel(), model.loss(NEAR[:6], np.full(6, far))[0]
+    )
+
+
+def test_models_are_told_apart_by_their_code():
+    assert len({type(model).code for model in MODELS}) == 5
