@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.diagnosis import warn_about
-from tercet.engine.fit import Fit, Objective, Options, Solver, embed
+from tercet.engine.fit import Fit, Objective, Options, Solver, embed, evaluate
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
@@ -23,6 +23,7 @@ from tercet.triplets import Triplets, as_triplets
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | None
 
+_UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"
 _CURE = "add a penalty: penalty=1/30 is the MAP under a Gaussian prior of variance 15"
 
 
@@ -110,9 +111,11 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             init = _check_init(init, (triplets.n_objects, self.n_components))
         fit = self.solver(init)(problem, np.random.default_rng(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
-        self.separable_ = self._is_separable(fit, triplets)
+        unbounded = self._is_unbounded(fit, problem)
+        self.separable_ = unbounded and bool(satisfied(fit.embedding, triplets).all())
         self.converged_ = fit.converged and not self.separable_
-        self.loss_, self.n_iter_, self.reason_ = fit.loss, fit.n_iter, fit.reason
+        self.loss_, self.n_iter_ = fit.loss, fit.n_iter
+        self.reason_ = f"{fit.reason}; {_UNBOUNDED}" if unbounded else fit.reason
         self.n_objects_, self.n_features_in_ = triplets.n_objects, triplets.shape[1]
         self._reference = triplets[:1]  # knows the names, for queries by name
         self._warn()
@@ -145,20 +148,22 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             n_init = 10 if self.n_components == 1 and n_objects <= 100 else 1
         return Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
 
-    def _is_separable(self, fit: Fit, triplets: Triplets) -> bool:
-        """Whether a larger copy of the map would fit better still."""
-        model = self.model()
-        if not model.is_probability or self.penalty > 0.0 or getattr(model, "mu", 1.0) == 0.0:
+    def _is_unbounded(self, fit: Fit, problem: Problem) -> bool:
+        """Whether a map of twice the size fits as well: then the likelihood has no maximum."""
+        objective = self.objective()
+        model = objective.model
+        scale_free = getattr(model, "mu", 1.0) == 0.0  # the size is meant to have no meaning
+        if not model.is_probability or objective.penalty > 0.0 or scale_free:
             return False
-        return fit.separable or bool(satisfied(fit.embedding, triplets).all())
+        return evaluate(objective, problem, 2.0 * fit.embedding)[0] <= fit.loss * (1.0 + 1e-9)
 
     def _warn(self) -> None:
         name = type(self).__name__
         if self.separable_:
             warnings.warn(
-                f"{name}: this embedding satisfies every answer, so a larger copy of it is always "
-                "more likely: the likelihood has no maximum and the size of the map means "
-                f"nothing. For a size with a meaning, {_CURE}.",
+                f"{name}: this embedding satisfies every answer, so a larger copy of it is more "
+                "likely: the likelihood has no maximum and the size of the map means nothing. For "
+                f"a size with a meaning, {_CURE}.",
                 SeparableWarning,
                 stacklevel=3,
             )

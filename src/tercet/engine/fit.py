@@ -96,7 +96,7 @@ def minimise(
         embedding=state.x.reshape(start.shape).copy(),
         loss=lbfgs.final_loss(state),
         n_iter=lbfgs.iterations(state),
-        converged=status in (lbfgs.CONVERGED, lbfgs.STALLED, lbfgs.AT_FLOOR) and not separable,
+        converged=status in (lbfgs.CONVERGED, lbfgs.AT_FLOOR) and not separable,
         separable=separable,
         reason=_REASONS[status].format(max_iter=max_iter),
     )
@@ -105,7 +105,7 @@ def minimise(
 _REASONS = {
     lbfgs.CONVERGED: "converged: further steps promise no visible decrease of the loss",
     lbfgs.AT_FLOOR: "every comparison is satisfied",
-    lbfgs.STALLED: "converged: rounding errors allow no further decrease of the loss",
+    lbfgs.STALLED: "stopped: no step downhill lowers the loss, as at a corner where points meet",
     lbfgs.AT_LIMIT: "stopped at the limit of {max_iter} iterations",
     lbfgs.NOT_FINITE: "failed: the loss at the start is not a finite number",
 }

@@ -31,6 +31,7 @@ _N_COUNTS = 6
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _ROUNDING = 1e-11  # losses that differ relatively by less are equal up to rounding
+_FLAT = 1e-6  # a slope that over the whole size of x changes the loss by less is flat
 _MAX_TRIALS = 30
 _QUIET_ITERATIONS = 3  # so many steps in a row must promise and bring almost nothing
 
@@ -114,6 +115,8 @@ def _remember(s: State) -> None:
 @jit
 def _start_search(s: State, f: float) -> int:
     """Choose a direction from the current point and the first step along it."""
+    s.x_old[:] = s.x
+    s.g_old[:] = s.g
     _set_direction(s)
     slope = _dot(s.g, s.direction)
     if not slope < 0.0:
@@ -122,8 +125,6 @@ def _start_search(s: State, f: float) -> int:
         slope = _dot(s.g, s.direction)
         if not slope < 0.0:
             return CONVERGED  # the gradient is zero
-    s.x_old[:] = s.x
-    s.g_old[:] = s.g
     num = s.numbers
     num[_F], num[_SLOPE] = f, slope
     num[_LOW], num[_F_LOW], num[_SLOPE_LOW] = 0.0, f, slope
@@ -210,8 +211,9 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
             return EVALUATE
         s.x[:] = s.x_old
         s.g[:] = s.g_old
-        if s.counts[_STORED] == 0:
-            return STALLED
+        if s.counts[_STORED] == 0:  # a minimum up to rounding has next to no slope; a corner has
+            reach = np.sqrt(_dot(s.g, s.g) * _dot(s.x, s.x))
+            return CONVERGED if reach <= _FLAT * abs(s.numbers[_F]) else STALLED
         s.counts[_STORED] = 0  # forget the curvature and try once more, straight downhill
         return _start_search(s, s.numbers[_F])
     else:
