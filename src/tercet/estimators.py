@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.embedder import Embedder, Floats, Seed
+from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Fit, Objective, Solver
 from tercet.engine.problem import Problem
 from tercet.engine.sdp import points_from_kernel, solve_kernel
@@ -247,16 +248,18 @@ class GNMDS(Embedder):
         def solve(problem: Problem, rng: np.random.Generator) -> Fit:
             comparisons = problem.comparisons.astype(np.int64)
             columns = [0, 1, 0, 2] if comparisons.shape[1] == 3 else [0, 1, 2, 3]
-            solution = solve_kernel(
-                comparisons[:, columns],
-                problem.n_objects,
-                slack_weight=self.C,
-                weights=problem.weights if problem.weights.size else None,
-                tol=self.tol or 1e-4,
-                max_iter=self.max_iter,
-            )
+            with one_blas_thread():
+                solution = solve_kernel(
+                    comparisons[:, columns],
+                    problem.n_objects,
+                    slack_weight=self.C,
+                    weights=problem.weights if problem.weights.size else None,
+                    tol=self.tol or 1e-4,
+                    max_iter=self.max_iter,
+                )
+                points = points_from_kernel(solution.kernel, objective.n_components)
             return Fit(
-                embedding=points_from_kernel(solution.kernel, objective.n_components),
+                embedding=points,
                 loss=solution.objective / solution.slack_weight,
                 n_iter=solution.n_iter,
                 converged=solution.converged,
