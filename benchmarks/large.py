@@ -100,8 +100,11 @@ def run(setting: Setting) -> Section:
             f"{HELD_OUT} fresh noisy answers; no map can be expected to do better on them than "
             "the true positions.",
             "The simulated noise is on the logarithm of a distance, so that the probability of an "
-            "answer depends on the ratio of two distances. STE sees the difference of their "
-            "squares: at its optimum it is the wrong model, whatever the optimiser.",
+            "answer depends on the ratio of two distances; STE sees the difference of their "
+            "squares. With 2 000 objects and as many triplets an object, STE is .016 above the "
+            "truth from a spectral, a random and the true start alike, with SciPy's optimiser too; "
+            ".007 remain with ten times the triplets. On answers drawn from STE itself it is .006 "
+            "above.",
             "The peer cannot run here: it builds the matrix of all distances at every evaluation, "
             "20 GB for 50 000 objects.",
         ],

@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.setting import PAUSE
+
 NONE = "–"
 
 
@@ -85,7 +87,9 @@ def page(sections: Sequence[Section], command: str, peer_versions: dict[str, str
         f"{platform.system()}. Ours: Python {platform.python_version()}, {own}. Peer: {peer}.",
         f"    {command}",
         "Ours and the peer take turns in one run, on the same data; a time is the median of the "
-        "repeats, a ratio is that of the two medians. Random starts have fixed seeds.",
+        "repeats, a ratio is that of the two medians. Random starts have fixed seeds. Where runs "
+        f"are repeated, a pause of {PAUSE:g} s goes before each: without it, ours (on all cores) "
+        "is slower by about half right after the peer's turn, and the peer is as fast as with it.",
         "## Summary",
         _markdown(_HEADER, _summary(sections)),
     ]

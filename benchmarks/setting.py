@@ -13,6 +13,10 @@ from typing import Any, NamedTuple
 
 from benchmarks.peer import Peer
 
+# Seconds before every run. Right after the peer's turn, ours took half as long again as after this
+# pause, and with the pause as long as without any peer; the peer's own times do not change by it.
+PAUSE = 1.0
+
 
 class Setting(NamedTuple):
     """How to run the cases."""
@@ -44,11 +48,15 @@ def timed(function: Callable[..., Any], *arguments: Any) -> Timed:
 
 
 def take_turns(runs: dict[str, Run], repeats: int) -> dict[str, Timed]:
-    """Run all, one after the other, again and again; medians of the times, and the last results."""
+    """Run all in turn, again and again, after a pause each.
+
+    Returns the medians of the times, and the last results.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     results = {}
     for _ in range(repeats):
         for name, run in runs.items():
+            time.sleep(PAUSE)
             took, results[name] = run()
             seconds[name].append(took)
     return {name: Timed(median(seconds[name]), results[name]) for name in runs}

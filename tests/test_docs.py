@@ -43,12 +43,16 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_readme_shows_what_the_demonstration_prints(capsys):
-    def without_times(text):
-        return re.findall(r"^(\S+) +([\d.]+%) +([\d.]+%)", text, re.M)
+    def errors(text):
+        return {
+            name: (float(training), float(true))
+            for name, training, true in re.findall(r"^(\S+) +([\d.]+)% +([\d.]+)%", text, re.M)
+        }
 
     demo.main(["--out", "demo"])
     printed = capsys.readouterr().out
     shown = blocks(ROOT / "README.md", "console")[0]
-    assert without_times(printed) == without_times(shown)
-    assert len(without_times(printed)) == 5
+    assert len(errors(shown)) == 5
+    for name, values in errors(printed).items():  # other processors round otherwise
+        assert errors(shown)[name] == pytest.approx(values, abs=0.5), name
     assert printed.splitlines()[0] in shown

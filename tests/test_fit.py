@@ -20,7 +20,7 @@ MODELS = [
     GNMDSModel(smoothing=0.1),
     SOEModel(),
 ]
-SMOOTH = MODELS[:4]
+SMOOTH = MODELS[:5]  # distances themselves, as in SOE, have a corner where two points meet
 
 
 def world(n=15, m=400, noise=0.3, seed=0, d=2):
@@ -44,7 +44,7 @@ def continued(objective, problem, X):
 # ---- optimal
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", SMOOTH, ids=str)
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("m", [60, 400])
 def test_a_fit_that_says_converged_is_within_a_millionth_of_the_minimum(model, d, m):
@@ -57,7 +57,18 @@ def test_a_fit_that_says_converged_is_within_a_millionth_of_the_minimum(model, d
     assert fit.loss == pytest.approx(evaluate(objective, problem, fit.embedding)[0], rel=1e-14)
 
 
-@pytest.mark.parametrize("model", SMOOTH, ids=str)
+def test_soe_comes_close_to_the_minimum():
+    """Up to the corners where points meet: there the search may end a little early."""
+    gaps = []
+    for seed in range(8):
+        problem, objective = world(m=300, seed=seed), Objective(SOEModel(), 2, MAP)
+        fit = embed(objective, problem, np.random.default_rng(0))
+        gaps.append(fit.loss / continued(objective, problem, fit.embedding) - 1)
+    assert np.median(gaps) < 1e-6
+    assert max(gaps) < 0.02
+
+
+@pytest.mark.parametrize("model", SMOOTH[:4], ids=str)
 def test_noisy_answers_have_an_optimum_without_a_penalty(model):
     problem, objective = world(n=10, m=300, noise=1.0), Objective(model, 2)
     fit = embed(objective, problem, np.random.default_rng(0))
@@ -104,6 +115,14 @@ def test_noise_free_answers_do_not_run_to_the_limit(model):
     problem = world(n=10, m=150, noise=0.0)
     fit = embed(Objective(model, 2), problem, np.random.default_rng(0), Options(max_iter=2000))
     assert fit.n_iter < 1000
+    assert fit.reason != "stopped at the limit of 2000 iterations"
+
+
+@pytest.mark.parametrize("model", [STEModel(), GNMDSModel(smoothing=0.1), SOEModel()], ids=str)
+def test_noise_free_answers_are_all_satisfied(model):
+    """Not by t-STE and CKL: a far miss costs them little, even in a world without any."""
+    problem = world(n=10, m=150, noise=0.0)
+    fit = embed(Objective(model, 2), problem, np.random.default_rng(0))
     assert triplet_error(fit.embedding, problem.comparisons.astype(int)) == 0.0
 
 
@@ -160,24 +179,33 @@ def test_the_best_of_several_starts_is_kept():
     assert losses[-1] < losses[0]
 
 
-def test_on_a_line_the_spectral_start_beats_random_ones_on_average():
-    """Twelve worlds with consecutive seeds: relative excess over the best of both and 10 more."""
+def excess_on_a_line(model, n_worlds=12):
+    """Loss of each start over the best of nine, for worlds with consecutive seeds."""
     excess = {"spectral": [], "random": []}
-    for seed in range(12):
+    for seed in range(n_worlds):
         rng = np.random.default_rng(seed)
-        points = rng.normal(size=(20, 1))
-        rows = noisy_triplets(points, 400, noise=0.3, random_state=rng).array
-        problem, objective = build_problem(rows, 20), Objective(STEModel(), 1, MAP)
+        rows = noisy_triplets(rng.uniform(size=(20, 1)), 400, noise=0.3, random_state=rng).array
+        problem, objective = build_problem(rows, 20), Objective(model, 1, MAP)
         losses = {
             start: embed(objective, problem, np.random.default_rng(seed), Options(start)).loss
             for start in excess
         }
-        many = embed(objective, problem, np.random.default_rng(seed), Options("random", 10)).loss
-        best = min(many, *losses.values())
-        for start in excess:
-            excess[start].append(losses[start] / best - 1)
+        more = embed(objective, problem, np.random.default_rng(99 + seed), Options("random", 8))
+        best = min(more.loss, *losses.values())
+        for start, loss in losses.items():
+            excess[start].append(loss / best - 1)
+    return excess
+
+
+@pytest.mark.parametrize("model", [TSTEModel(), CKLModel(), SOEModel()], ids=str)
+def test_on_a_line_the_spectral_start_beats_random_ones_on_average(model):
+    excess = excess_on_a_line(model)
+    assert np.mean(excess["random"]) > 0.02  # random starts do get stuck
     assert np.mean(excess["spectral"]) < 0.25 * np.mean(excess["random"])
-    assert np.median(excess["spectral"]) < 1e-3
+
+
+def test_on_a_line_ste_is_found_from_the_spectral_start():
+    assert np.mean(excess_on_a_line(STEModel())["spectral"]) < 1e-3
 
 
 def test_the_spectral_start_orders_a_line():

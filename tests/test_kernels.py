@@ -151,11 +151,14 @@ def test_moving_and_turning_all_points_changes_nothing():
     np.testing.assert_allclose(turned, gradient @ rotation, atol=1e-11)
 
 
-def test_an_embedding_that_is_not_finite_has_no_finite_loss():
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("coordinate", [np.nan, np.inf, 1e200])
+def test_an_embedding_that_is_not_finite_has_no_finite_loss(model, coordinate):
     X = points(N, 2)
-    X[3] = np.nan
-    problem = build_problem(comparisons(N, 200), N)
-    assert np.isnan(evaluate(Objective(STEModel(), 2), problem, X)[0])
+    X[3] = coordinate  # the square of 1e200 is infinite too
+    for use_edges in (True, False):
+        problem = build_problem(comparisons(N, 200), N, use_edges=use_edges)
+        assert not np.isfinite(evaluate(Objective(model, 2), problem, X)[0])
 
 
 # ---- in parts, on threads

@@ -85,7 +85,7 @@ cases = pytest.mark.parametrize("case", STARTS)
 @cases
 def test_a_run_that_says_converged_is_at_scipys_minimum(case):
     function, start = STARTS[case]
-    status, state, _ = run(function, start)
+    status, state, _ = run(function, start, max_iter=50_000)
     assert status in (lbfgs.CONVERGED, lbfgs.STALLED)
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": 1e-12, "maxcor": 30}
     best = optimize.minimize(function, state.x, jac=True, method="L-BFGS-B", options=options).fun
@@ -160,9 +160,21 @@ def test_a_wrong_gradient_ends_in_a_stall_and_not_in_a_rise():
         value, gradient = function(x)
         return value, -gradient
 
-    status, state, _ = run(wrong, np.zeros(30))
+    status, state, _ = run(wrong, np.full(30, 3.0))
     assert status == lbfgs.STALLED
-    np.testing.assert_array_equal(state.x, np.zeros(30))
+    np.testing.assert_array_equal(state.x, np.full(30, 3.0))
+
+
+def test_a_corner_short_of_the_minimum_is_a_stall():
+    """|x − 1| + 3.7 |y + 2|: the search ends in the crease y = −2, and does not say converged."""
+    corner, slopes = np.array([1.0, -2.0]), np.array([1.0, 3.7])
+
+    def creased(x):
+        return 1 + slopes @ np.abs(x - corner), slopes * np.sign(x - corner)
+
+    status, state, _ = run(creased, [0.0, 0.0])
+    assert status == lbfgs.STALLED
+    assert lbfgs.final_loss(state) < creased(np.zeros(2))[0]
 
 
 def test_a_looser_tolerance_stops_earlier():
@@ -182,7 +194,7 @@ def test_every_way_to_stop_has_words():
     stops = {
         lbfgs.CONVERGED: "converged",
         lbfgs.AT_FLOOR: "every comparison is satisfied",
-        lbfgs.STALLED: "rounding",
+        lbfgs.STALLED: "no step downhill lowers the loss",
         lbfgs.AT_LIMIT: "limit of 7 iterations",
         lbfgs.NOT_FINITE: "not a finite number",
     }

@@ -118,6 +118,10 @@ def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
     if isinstance(fields := getattr(answers, "_fields", None), Fields):  # a Triplets
         extras = fields._asdict()
         return extras.pop("array"), extras
+    if hasattr(answers, "tocoo"):
+        raise InputError(
+            "comparisons are sparse, but every cell names an object; use .toarray() on them."
+        )
     if not hasattr(answers, "columns"):
         return _read_array(answers), {}
     titles = list(answers.columns)

@@ -7,6 +7,7 @@ unnoticed. Here every compiled function carries the hash of all compiled sources
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -51,6 +52,15 @@ def _compile(function: F, fastmath: set[str], *, inline: bool = False) -> F:
     if cache_file is not None:
         cache_file._source_stamp = source_hash()
     return cast(F, compiled)
+
+
+def announce_compilation(function: Callable[..., Any]) -> None:
+    """Say on a terminal that a function has yet to be compiled, which takes a while."""
+    compiled: Any = function
+    index = getattr(getattr(compiled._cache, "_cache_file", None), "_index_path", None)
+    if compiled.signatures or index is None or Path(index).exists() or not sys.stderr.isatty():
+        return
+    print("tercet: compiling its engine for this machine, once, about 20 s …", file=sys.stderr)
 
 
 def jit(function: F) -> F:
@@ -145,7 +155,8 @@ def log(y: float) -> float:
     u = _bits(y) + (_ONE_BITS - _SQRT_HALF_BITS)
     k = (u >> 52) - 1023
     m = _float((u & _MANTISSA) + _SQRT_HALF_BITS)  # y = m * 2**k with m in [sqrt(1/2), sqrt(2))
-    return _atanh_series((m - 1.0) / (m + 1.0)) + k * _LN2
+    not_finite = y - y  # zero, or NaN where the bits of y are not those of a number
+    return _atanh_series((m - 1.0) / (m + 1.0)) + k * _LN2 + not_finite
 
 
 @inline

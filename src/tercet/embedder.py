@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.diagnosis import warn_about
@@ -104,7 +105,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             A warm start instead of ``start`` and ``n_init``.
         """
         self._check_parameters()
-        triplets = _oriented(as_triplets(X, n_objects or self.n_objects), y)
+        triplets = _oriented(as_triplets(X, self.n_objects if n_objects is None else n_objects), y)
         warn_about(triplets, min_answers=self.n_components + 1, stacklevel=3)
         problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
         if init is not None:
@@ -189,6 +190,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True  # objects are numbered from 0
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
         tags.target_tags.required = False
         return tags
 

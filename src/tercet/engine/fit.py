@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.compiled import jit
+from tercet.compiled import announce_compilation, jit
 from tercet.engine import lbfgs
 from tercet.engine.kernels import value_and_gradient
 from tercet.engine.parts import loss_in_parts
@@ -120,6 +120,7 @@ def embed(
     n_threads: int | None = None,
 ) -> Fit:
     """Minimise the loss from ``n_init`` starts, or from ``init`` alone, and return the best."""
+    announce_compilation(_loop)
     options = options or Options()
     n, d = problem.n_objects, objective.n_components
     if init is not None:

@@ -31,7 +31,7 @@ _N_COUNTS = 6
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _ROUNDING = 1e-11  # losses that differ relatively by less are equal up to rounding
-_FLAT = 1e-6  # a slope that over the whole size of x changes the loss by less is flat
+_FLAT = 300.0  # times the root of the tolerance: 0.01 at the default, see `_is_flat`
 _MAX_TRIALS = 30
 _QUIET_ITERATIONS = 3  # so many steps in a row must promise and bring almost nothing
 
@@ -193,12 +193,26 @@ def _search(s: State, f: float) -> bool:
 
 
 @jit
+def _is_flat(s: State, f: float, tolerance: float) -> bool:
+    """Whether the slope at the accepted point is next to none, as at a minimum but not at a corner.
+
+    The slope over the whole size of x, relative to the loss. Near a minimum it goes with the root
+    of what is left to gain. At 700 fits of four models with the default tolerance it was at most
+    0.0006 where the loss is smooth, and at least 0.14 where points met in a corner of the loss that
+    further steps would leave.
+    """
+    reach = math.sqrt(_dot(s.g_old, s.g_old) * _dot(s.x_old, s.x_old))
+    return reach <= _FLAT * math.sqrt(tolerance) * abs(f)
+
+
+@jit
 def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -> int:
     """Take the loss f and the gradient at ``s.x``; set ``s.x`` to the next point, or stop.
 
     A minimisation has converged when three iterations in a row both promise (by their quadratic
-    model) and bring a decrease below ``tolerance`` times the loss. It stops at once at a loss of
-    ``floor``. When it stops, ``s.x`` holds the best point and `final_loss` its loss.
+    model) and bring a decrease below ``tolerance`` times the loss, and the slope is flat. It stops
+    at once at a loss of ``floor``. When it stops, ``s.x`` holds the best point and `final_loss` its
+    loss.
     """
     s.counts[_EVALUATIONS] += 1
     first = s.counts[_EVALUATIONS] == 1
@@ -211,9 +225,8 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
             return EVALUATE
         s.x[:] = s.x_old
         s.g[:] = s.g_old
-        if s.counts[_STORED] == 0:  # a minimum up to rounding has next to no slope; a corner has
-            reach = np.sqrt(_dot(s.g, s.g) * _dot(s.x, s.x))
-            return CONVERGED if reach <= _FLAT * abs(s.numbers[_F]) else STALLED
+        if s.counts[_STORED] == 0:
+            return CONVERGED if _is_flat(s, s.numbers[_F], tolerance) else STALLED
         s.counts[_STORED] = 0  # forget the curvature and try once more, straight downhill
         return _start_search(s, s.numbers[_F])
     else:
@@ -230,7 +243,7 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
         small = tolerance * abs(f)
         quiet = -0.5 * s.numbers[_SLOPE] <= small and s.numbers[_DECREASE] <= small
         s.counts[_QUIET] = s.counts[_QUIET] + 1 if quiet else 0
-        if s.counts[_QUIET] >= _QUIET_ITERATIONS:
+        if s.counts[_QUIET] >= _QUIET_ITERATIONS and _is_flat(s, f, tolerance):
             status = CONVERGED
     if status != EVALUATE:
         s.x[:] = s.x_old

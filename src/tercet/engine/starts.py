@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tercet.compiled import jit, jit_sums
@@ -74,12 +76,27 @@ def _multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
 
 
 @jit_sums
+def _dot(a: Array, b: Array) -> float:
+    total = 0.0
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
+
+
+@jit
+def _normalise(v: Array, out: Array) -> float:
+    """Write v scaled to length one; return its length."""
+    norm = math.sqrt(_dot(v, v))
+    for k in range(v.size):
+        out[k] = v[k] / max(norm, 1e-300)
+    return norm
+
+
+@jit_sums
 def _remove(v: Array, basis: Array) -> None:
     """Make v orthogonal to the rows of the basis."""
     for row in range(len(basis)):
-        overlap = 0.0
-        for k in range(v.size):
-            overlap += v[k] * basis[row, k]
+        overlap = _dot(v, basis[row])
         for k in range(v.size):
             v[k] -= overlap * basis[row, k]
 
@@ -91,22 +108,21 @@ def lanczos(problem: Problem, start: Array, steps: int, n_vectors: int) -> Array
     pairs, values = _signed_counts(problem)
     basis = np.zeros((steps, n))
     small = np.zeros((steps, steps))
-    basis[0] = start / np.sqrt(np.sum(start * start))
+    _normalise(start, basis[0])
     product = np.empty(n)
     built = steps
     for j in range(steps):
         _multiply(pairs, values, basis[j], product)
-        small[j, j] = np.sum(product * basis[j])
+        small[j, j] = _dot(product, basis[j])
         if j + 1 == steps:
             break
         _remove(product, basis[: j + 1])
-        norm = np.sqrt(np.sum(product * product))
+        norm = _normalise(product, basis[j + 1])
         if norm < 1e-10:  # the start lies in an invariant subspace: all of it is known
             built = j + 1
             break
         small[j, j + 1] = norm
         small[j + 1, j] = norm
-        basis[j + 1] = product / norm
     _, rotation = np.linalg.eigh(small[:built, :built])
     vectors = np.zeros((n, min(n_vectors, built)))
     for k in range(vectors.shape[1]):
