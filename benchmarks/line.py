@@ -146,7 +146,7 @@ def _outcome(task: Task) -> Outcome:
 
 def _projected(problem: Problem, d: int, rng: np.random.Generator) -> Fit:
     """Fit on the line from the first principal axis of a fit in d dimensions."""
-    X = embed(Objective(STEModel(), d), problem, rng, Options()).embedding
+    X = embed(Objective(STEModel(), d), problem, rng, Options(n_init=1)).embedding
     X = X - X.mean(axis=0)
     axis = np.linalg.svd(X, full_matrices=False)[2][0]
     return minimise(STE_1D, problem, (X @ axis)[:, None])

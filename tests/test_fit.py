@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tercet.engine.fit import Objective, Options, embed, evaluate, fit_subsets, minimise
+from tercet.engine.fit import Descent, Objective, Options, embed, evaluate, fit_subsets, minimise
 from tercet.engine.problem import build_problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.metrics import triplet_error
@@ -187,7 +187,7 @@ def excess_on_a_line(model, n_worlds=12):
         rows = noisy_triplets(rng.uniform(size=(20, 1)), 400, noise=0.3, random_state=rng).array
         problem, objective = build_problem(rows, 20), Objective(model, 1, MAP)
         losses = {
-            start: embed(objective, problem, np.random.default_rng(seed), Options(start)).loss
+            start: embed(objective, problem, np.random.default_rng(seed), Options(start, 1)).loss
             for start in excess
         }
         more = embed(objective, problem, np.random.default_rng(99 + seed), Options("random", 8))
@@ -266,8 +266,7 @@ def subsets():
     return [rng.choice(400, size=160, replace=k % 2 == 0) for k in range(7)]
 
 
-def solver(problem, rng):
-    return embed(Objective(STEModel(), 2, MAP), problem, rng, Options("random", 2))
+solver = Descent(Objective(STEModel(), 2, MAP), Options("random", 2))
 
 
 def assert_same(fit, other):
@@ -288,12 +287,12 @@ def test_a_subset_in_company_is_fitted_as_alone(subsets):
     problem, seeds = world(), np.random.SeedSequence(0).spawn(len(subsets))
     together = fit_subsets(solver, problem, subsets, seeds, n_threads=2)
     for rows, seed, fit in zip(subsets, seeds, together, strict=True):
-        assert_same(fit, solver(take(problem, rows), np.random.default_rng(seed)))
+        assert_same(fit, solver.solve(take(problem, rows), np.random.default_rng(seed)))
     assert len({fit.loss for fit in together}) == len(subsets)
 
 
 def test_every_subset_needs_a_seed(subsets):
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="7 subsets but 3 seeds"):
         fit_subsets(solver, world(), subsets, np.random.SeedSequence(0).spawn(3), n_threads=1)
 
 

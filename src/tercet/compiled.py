@@ -57,8 +57,10 @@ def _compile(function: F, fastmath: set[str], *, inline: bool = False) -> F:
 def announce_compilation(function: Callable[..., Any]) -> None:
     """Say on a terminal that a function has yet to be compiled, which takes a while."""
     compiled: Any = function
+    if compiled.overloads or not sys.stderr.isatty():
+        return
     index = getattr(getattr(compiled._cache, "_cache_file", None), "_index_path", None)
-    if compiled.signatures or index is None or Path(index).exists() or not sys.stderr.isatty():
+    if index is None or Path(index).exists():
         return
     print("tercet: compiling its engine for this machine, once, about 20 s …", file=sys.stderr)
 

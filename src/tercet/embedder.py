@@ -14,7 +14,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.diagnosis import warn_about
-from tercet.engine.fit import Fit, Objective, Options, Solver, embed, evaluate
+from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
@@ -75,13 +75,10 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         return Objective(self.model(), self.n_components, self.penalty)
 
     def solver(self, init: Floats | None = None) -> Solver:
-        """Function of a problem and a random generator that returns the best fit."""
-        objective = self.objective()
-
-        def solve(problem: Problem, rng: np.random.Generator) -> Fit:
-            return embed(objective, problem, rng, self._options(problem.n_objects), init)
-
-        return solve
+        """What fits the comparisons of a problem, from starts of its own or from init."""
+        n_init = None if isinstance(self.n_init, str) else self.n_init
+        options = Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
+        return Descent(self.objective(), options, init)
 
     def fit(
         self,
@@ -110,7 +107,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
         if init is not None:
             init = _check_init(init, (triplets.n_objects, self.n_components))
-        fit = self.solver(init)(problem, np.random.default_rng(self.random_state))
+        fit = self.solver(init).solve(problem, np.random.default_rng(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
         self.separable_ = unbounded and bool(satisfied(fit.embedding, triplets).all())
@@ -142,12 +139,6 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         weights = X.weights if isinstance(X, Triplets) else None
         right = self.predict(X) == (1 if y is None else _signs(y, len(X)))
         return float(np.average(right, weights=weights))
-
-    def _options(self, n_objects: int) -> Options:
-        n_init = self.n_init
-        if isinstance(n_init, str):  # small worlds on a line are where a single start gets stuck
-            n_init = 10 if self.n_components == 1 and n_objects <= 100 else 1
-        return Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
 
     def _is_unbounded(self, fit: Fit, problem: Problem) -> bool:
         """Whether a map of twice the size fits as well: then the likelihood has no maximum."""

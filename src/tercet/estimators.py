@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from tercet.embedder import Embedder, Floats, Seed
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import Fit, Objective, Solver
-from tercet.engine.problem import Problem
+from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver
+from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
 from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel
@@ -238,33 +241,47 @@ class GNMDS(Embedder):
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
 
     def solver(self, init: Floats | None = None) -> Solver:
-        """Function of a problem and a random generator that returns the best fit."""
-        objective = self.objective()
+        """What fits the comparisons of a problem."""
+        self.objective()  # checks C
         if self.direct:
             return super().solver(init)
         if init is not None:
             raise InputError("the kernel of GNMDS needs no init; use direct=True for a warm start.")
+        return KernelProgram(self.n_components, self.C, self.tol or 1e-4, self.max_iter)
 
-        def solve(problem: Problem, rng: np.random.Generator) -> Fit:
-            comparisons = problem.comparisons.astype(np.int64)
-            columns = [0, 1, 0, 2] if comparisons.shape[1] == 3 else [0, 1, 2, 3]
-            with one_blas_thread():
-                solution = solve_kernel(
-                    comparisons[:, columns],
-                    problem.n_objects,
-                    slack_weight=self.C,
-                    weights=problem.weights if problem.weights.size else None,
-                    tol=self.tol or 1e-4,
-                    max_iter=self.max_iter,
-                )
-                points = points_from_kernel(solution.kernel, objective.n_components)
-            return Fit(
-                embedding=points,
-                loss=solution.objective / solution.slack_weight,
-                n_iter=solution.n_iter,
-                converged=solution.converged,
-                separable=False,
-                reason=solution.reason,
+
+class KernelProgram(NamedTuple):
+    """Solver that finds the kernel of GNMDS and takes the points from it."""
+
+    n_components: int
+    slack_weight: float | None
+    tol: float
+    max_iter: int
+
+    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+        """Fit all comparisons; nothing about it is random."""
+        comparisons = problem.comparisons.astype(np.int64)
+        columns = [0, 1, 0, 2] if comparisons.shape[1] == 3 else [0, 1, 2, 3]
+        with one_blas_thread():
+            solution = solve_kernel(
+                comparisons[:, columns],
+                problem.n_objects,
+                slack_weight=self.slack_weight,
+                weights=problem.weights if problem.weights.size else None,
+                tol=self.tol,
+                max_iter=self.max_iter,
             )
+            points = points_from_kernel(solution.kernel, self.n_components)
+        return Fit(
+            embedding=points,
+            loss=solution.objective / solution.slack_weight,
+            n_iter=solution.n_iter,
+            converged=solution.converged,
+            separable=False,
+            reason=solution.reason,
+        )
 
-        return solve
+    def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
+        """Fit subsets of the rows, one after the other."""
+        rng = np.random.default_rng(0)
+        return [self.solve(take(problem, np.asarray(rows, np.int64)), rng) for rows in subsets]

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.compiled import announce_compilation, jit
+from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
+from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import value_and_gradient
 from tercet.engine.parts import loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
+from tercet.errors import InputError
 from tercet.models.base import Array, Model
 from tercet.models.gnmds import GNMDSModel
 from tercet.models.ste import STEModel
 
+Rows = NDArray[np.integer]
+Seeds = Sequence[np.random.SeedSequence]
+
+SMALL = 100  # objects; up to here a run on a line takes well under a millisecond
 LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
 
 
@@ -42,10 +48,14 @@ class Objective(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How to search for the minimum."""
+    """How to search for the minimum.
 
-    start: str = "spectral"  # the first start; all others are random
-    n_init: int = 1
+    The first of ``n_init`` runs starts as said, all others at random. By default there is one run,
+    and ten in a small world on a line, where single runs get stuck.
+    """
+
+    start: str = "spectral"
+    n_init: int | None = None
     tol: float = 1e-9
     max_iter: int = 2000
 
@@ -61,7 +71,14 @@ class Fit(NamedTuple):
     reason: str
 
 
-Solver = Callable[[Problem, np.random.Generator], Fit]
+class Solver(Protocol):
+    """Whatever turns the comparisons of a problem into a fit."""
+
+    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+        """Fit all comparisons."""
+
+    def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
+        """Fit subsets of the rows, one after the other, each with its own seed."""
 
 
 def evaluate(objective: Objective, problem: Problem, X: Array) -> tuple[float, Array]:
@@ -79,27 +96,31 @@ def minimise(
     n_threads: int | None = None,
 ) -> Fit:
     """Minimise the loss from one start (n, d)."""
+    announce_compilation(descend)
     _, _, tol, max_iter = options or Options()
-    state = lbfgs.start_state(np.ascontiguousarray(start).ravel())
-    floor = _floor(objective, problem)
+    floor = _floor(objective) * (float(problem.weights.min()) if problem.weights.size else 1.0)
+    start = np.ascontiguousarray(start, dtype=np.float64)
     if len(problem.comparisons) < LARGE:
-        status = _loop(*objective.arguments, problem, state, start.shape, tol, floor, max_iter)
-    else:
-        X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
-        status = lbfgs.EVALUATE
-        with ThreadPoolExecutor(_count_threads(n_threads)) as pool:
-            loss = loss_in_parts(*objective.arguments, problem, pool)
-            while status == lbfgs.EVALUATE:
-                status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
+        found = descend(*objective.arguments, problem, start, tol, floor, max_iter)
+        return _describe(objective, *found, max_iter)
+    state = lbfgs.start_state(start)
+    X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
+    status = lbfgs.EVALUATE
+    with ThreadPoolExecutor(_count_threads(n_threads)) as pool:
+        loss = loss_in_parts(*objective.arguments, problem, pool)
+        while status == lbfgs.EVALUATE:
+            status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
+    found = X, lbfgs.final_loss(state), lbfgs.iterations(state), status
+    return _describe(objective, *found, max_iter)
+
+
+def _describe(
+    objective: Objective, X: Array, loss: float, n_iter: int, status: int, max_iter: int
+) -> Fit:
     separable = status == lbfgs.AT_FLOOR and objective.model.is_probability
-    return Fit(
-        embedding=state.x.reshape(start.shape).copy(),
-        loss=lbfgs.final_loss(state),
-        n_iter=lbfgs.iterations(state),
-        converged=status in (lbfgs.CONVERGED, lbfgs.AT_FLOOR) and not separable,
-        separable=separable,
-        reason=_REASONS[status].format(max_iter=max_iter),
-    )
+    converged = status in (lbfgs.CONVERGED, lbfgs.AT_FLOOR) and not separable
+    reason = _REASONS[status].format(max_iter=max_iter)
+    return Fit(X, float(loss), int(n_iter), converged, separable, reason)
 
 
 _REASONS = {
@@ -111,97 +132,137 @@ _REASONS = {
 }
 
 
+class Descent(NamedTuple):
+    """Solver that walks downhill from ``n_init`` starts, or from ``init`` alone."""
+
+    objective: Objective
+    options: Options = Options()
+    init: Array | None = None
+
+    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+        """Fit all comparisons; a large problem is spread over threads."""
+        rows = np.arange(len(problem.comparisons))
+        if self._is_compiled(len(rows)):
+            return self._solve_compiled(problem, [rows], [rng])[0]
+        n, d = problem.n_objects, self.objective.n_components
+        if self.init is not None:
+            return self._follow(problem, self.init)
+        fits = []
+        for k in range(self._count_starts(n)):
+            spectral = k == 0 and self.options.start == "spectral"
+            start = spectral_start(problem, d, rng) if spectral else random_start(n, d, rng)
+            fits.append(self._follow(problem, start))
+        return min(fits, key=lambda fit: fit.loss if math.isfinite(fit.loss) else math.inf)
+
+    def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
+        """Fit subsets of the rows, one after the other, each with its own seed."""
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        if self._is_compiled(max(map(len, subsets))):
+            return self._solve_compiled(problem, subsets, rngs)
+        parts = [take(problem, np.asarray(rows, dtype=np.int64)) for rows in subsets]
+        return [self.solve(part, rng) for part, rng in zip(parts, rngs, strict=True)]
+
+    def _count_starts(self, n_objects: int) -> int:
+        small = self.objective.n_components == 1 and n_objects <= SMALL
+        return self.options.n_init or (10 if small else 1)
+
+    def _is_compiled(self, size: int) -> bool:
+        return size < LARGE and self.init is None and not self._has_corner
+
+    @property
+    def _has_corner(self) -> bool:
+        model = self.objective.model
+        return isinstance(model, GNMDSModel) and model.smoothing == 0.0
+
+    def _solve_compiled(
+        self, problem: Problem, subsets: Sequence[Rows], rngs: Sequence[np.random.Generator]
+    ) -> list[Fit]:
+        announce_compilation(descend_subsets)
+        start, _, tol, max_iter = self.options
+        n, d, count = problem.n_objects, self.objective.n_components, len(subsets)
+        rows = np.concatenate(subsets, dtype=np.int64)
+        cuts = np.cumsum([0, *map(len, subsets)])
+        draws = np.empty((count, self._count_starts(n), d, n))
+        for rng, own in zip(rngs, draws, strict=True):
+            rng.standard_normal(out=own)
+        points, losses = np.empty((count, n, d)), np.empty(count)
+        notes = np.empty((count, 2), dtype=np.int64)
+        descend_subsets(
+            *self.objective.arguments,
+            problem,
+            rows,
+            cuts,
+            draws,
+            start == "spectral",
+            tol,
+            _floor(self.objective),
+            max_iter,
+            points,
+            losses,
+            notes,
+        )
+        found = zip(points, losses, notes[:, 0], notes[:, 1], strict=True)
+        return [_describe(self.objective, *one, max_iter) for one in found]
+
+    def _follow(self, problem: Problem, start: Array) -> Fit:
+        if not self._has_corner:
+            return minimise(self.objective, problem, start, self.options)
+        # Follow the minimum while a rounded corner sharpens, and report the hinge itself.
+        n_iter, X = 0, start
+        for width in (1.0, 0.1, 0.01, 0.001):
+            rounded = self.objective._replace(model=GNMDSModel(smoothing=width))
+            fit = minimise(rounded, problem, X, self.options)
+            X, n_iter = fit.embedding, n_iter + fit.n_iter
+        return fit._replace(loss=evaluate(self.objective, problem, X)[0], n_iter=n_iter)
+
+
 def embed(
     objective: Objective,
     problem: Problem,
     rng: np.random.Generator,
     options: Options | None = None,
     init: Array | None = None,
-    n_threads: int | None = None,
 ) -> Fit:
-    """Minimise the loss from ``n_init`` starts, or from ``init`` alone, and return the best."""
-    announce_compilation(_loop)
-    options = options or Options()
-    n, d = problem.n_objects, objective.n_components
-    if init is not None:
-        return _solve(objective, problem, init, options, n_threads)
-    fits = []
-    for k in range(options.n_init):
-        spectral = k == 0 and options.start == "spectral"
-        start = spectral_start(problem, d, rng) if spectral else random_start(n, d, rng)
-        fits.append(_solve(objective, problem, start, options, n_threads))
-    return min(fits, key=lambda fit: fit.loss if math.isfinite(fit.loss) else math.inf)
+    """Minimise the loss from several starts, or from ``init`` alone, and return the best."""
+    return Descent(objective, options or Options(), init).solve(problem, rng)
 
 
 def fit_subsets(
     solver: Solver,
     problem: Problem,
-    subsets: Sequence[NDArray[np.integer]],
-    seeds: Sequence[np.random.SeedSequence],
+    subsets: Sequence[Rows],
+    seeds: Seeds,
     n_threads: int | None = None,
 ) -> list[Fit]:
     """Solve the problems of many subsets of the rows (repeats allowed), side by side on threads.
 
     Each subset has its own seed, so the result does not depend on the number of threads.
     """
-
-    def task(rows: NDArray[np.integer], seed: np.random.SeedSequence) -> Fit:
-        return solver(take(problem, rows), np.random.default_rng(seed))
-
+    if len(subsets) != len(seeds):
+        raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
     n_threads = min(_count_threads(n_threads), len(subsets))
     if n_threads <= 1:
-        return [task(rows, seed) for rows, seed in zip(subsets, seeds, strict=True)]
+        return solver.solve_subsets(problem, subsets, seeds)
+    # A few batches a thread: enough to share the work evenly, few enough to cost nothing.
+    size = -(-len(subsets) // (4 * n_threads))
+
+    def batch(k: int) -> list[Fit]:
+        return solver.solve_subsets(problem, subsets[k : k + size], seeds[k : k + size])
+
     with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(task, subsets, seeds))
+        return [fit for fits in pool.map(batch, range(0, len(subsets), size)) for fit in fits]
 
 
 def _count_threads(n_threads: int | None) -> int:
     return n_threads or os.cpu_count() or 1
 
 
-def _solve(
-    objective: Objective, problem: Problem, start: Array, options: Options, n_threads: int | None
-) -> Fit:
-    if not isinstance(objective.model, GNMDSModel) or objective.model.smoothing > 0.0:
-        return minimise(objective, problem, start, options, n_threads)
-    # A hinge: follow the minimum while its rounded corner sharpens, and report the hinge itself.
-    n_iter, X = 0, start
-    for width in (1.0, 0.1, 0.01, 0.001):
-        rounded = objective._replace(model=GNMDSModel(smoothing=width))
-        fit = minimise(rounded, problem, X, options, n_threads)
-        X, n_iter = fit.embedding, n_iter + fit.n_iter
-    return fit._replace(loss=evaluate(objective, problem, X)[0], n_iter=n_iter)
-
-
-@jit
-def _loop(
-    code: int,
-    p: float,
-    q: float,
-    penalty: float,
-    problem: Problem,
-    state: lbfgs.State,
-    shape: tuple[int, int],
-    tol: float,
-    floor: float,
-    max_iter: int,
-) -> int:
-    X = state.x.reshape(shape)
-    gradient = state.g.reshape(shape)
-    while True:
-        loss = value_and_gradient(code, p, q, penalty, problem, X, gradient)
-        status = lbfgs.advance(state, loss, tol, floor, max_iter)
-        if status != lbfgs.EVALUATE:
-            return status
-
-
-def _floor(objective: Objective, problem: Problem) -> float:
-    """Loss at which nothing is left to gain.
+def _floor(objective: Objective) -> float:
+    """Loss, relative to the smallest weight, at which nothing is left to gain.
 
     Below log 2 times the smallest weight, STE satisfies every comparison (one that is not satisfied
     alone costs log 2), so a larger copy of the same map fits better still and no maximum exists.
     """
     if objective.penalty > 0.0:
         return 0.0
-    smallest = float(problem.weights.min()) if problem.weights.size else 1.0
-    return smallest * (math.log(2.0) if isinstance(objective.model, STEModel) else 1e-12)
+    return math.log(2.0) if isinstance(objective.model, STEModel) else 1e-12

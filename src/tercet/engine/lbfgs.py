@@ -51,17 +51,17 @@ class State(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def start_state(x: Array) -> State:
-    """State for a minimisation that starts at the flat vector x, which is copied."""
-    n = x.size
-    vectors = np.zeros((4, n))
+@jit
+def start_state(start: Array) -> State:
+    """State for a minimisation that starts at the points given, which are copied."""
+    n = start.size
     history = np.zeros((2, MEMORY, n))
     return State(
-        np.array(x, dtype=np.float64),
-        vectors[0],
-        vectors[1],
-        vectors[2],
-        vectors[3],
+        start.copy().reshape(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
         history[0],
         history[1],
         np.zeros(MEMORY),
@@ -250,11 +250,13 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
     return status
 
 
+@jit
 def final_loss(s: State) -> float:
     """Loss at the best point."""
     return float(s.numbers[_F])
 
 
+@jit
 def iterations(s: State) -> int:
     """Accepted steps so far."""
     return int(s.counts[_ITERATIONS])

@@ -64,64 +64,53 @@ def build_problem(
     return problem if use_edges is False else _number_edges(problem, always=bool(use_edges))
 
 
-def take(problem: Problem, rows: NDArray[np.integer]) -> Problem:
-    """Return the problem of some of the caller's rows, which may repeat; its rows are sorted."""
-    chosen, used = _choose(problem, np.ascontiguousarray(rows, dtype=np.int64))
-    subset = problem._replace(
-        comparisons=problem.comparisons[chosen],
-        weights=problem.weights[chosen] if problem.weights.size else problem.weights,
-        near=_NONE,
-        far=_NONE,
-        edges=_NO_EDGES,
-        position=np.arange(len(chosen)),
-    )
-    # Fewer triplets share even fewer edges: what prefers rows as a whole does so in part.
-    if len(used) == 0 or _prefers_rows(subset, len(used)):
-        return subset
-    near, far = _renumber(problem, chosen, used)
-    return subset._replace(near=near, far=far, edges=problem.edges[used])
-
-
 @jit
-def _choose(
-    problem: Problem, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the rows, sorted, and the edges they use."""
-    times = np.zeros(len(problem.position), dtype=np.int32)
+def take(problem: Problem, rows: NDArray[np.int64]) -> Problem:
+    """Return the problem of some of the caller's rows, which may repeat; its rows are sorted."""
+    c, m = problem.comparisons, len(rows)
+    times = np.zeros(len(c), dtype=np.int32)
     for row in rows:
         times[problem.position[row]] += 1
-    chosen = np.empty(len(rows), dtype=np.int64)
-    seen = np.zeros(len(problem.edges), dtype=np.bool_)
+    comparisons = np.empty((m, c.shape[1]), dtype=np.uint32)
+    weights = np.empty(m if len(problem.weights) > 0 else 0)
+    near = np.empty(m if len(problem.edges) > 0 else 0, dtype=np.uint32)
+    far = np.empty_like(near)
     filled = 0
     for t in range(len(times)):
         for _ in range(times[t]):
-            chosen[filled] = t
+            for column in range(c.shape[1]):
+                comparisons[filled, column] = c[t, column]
+            if len(weights) > 0:
+                weights[filled] = problem.weights[t]
+            if len(near) > 0:
+                near[filled] = problem.near[t]
+                far[filled] = problem.far[t]
             filled += 1
-        if times[t] > 0 and len(seen) > 0:
-            seen[problem.near[t]] = True
-            seen[problem.far[t]] = True
-    return chosen, np.flatnonzero(seen)
+    edges = _renumber(problem.edges, near, far)
+    # Fewer triplets share even fewer edges: what prefers rows as a whole does so in part.
+    if c.shape[1] == 3 and len(edges) > EDGES_PER_TRIPLET * m:
+        near, far, edges = near[:0], far[:0], edges[:0]
+    return Problem(comparisons, weights, near, far, edges, np.arange(m), problem.n_objects)
 
 
 @jit
-def _renumber(
-    problem: Problem, chosen: NDArray[np.int64], used: NDArray[np.int64]
-) -> tuple[Index, Index]:
-    """Edge numbers of the chosen comparisons, counted among the edges in use."""
-    number = np.empty(len(problem.edges), dtype=np.uint32)
-    for e in range(len(used)):
-        number[used[e]] = e
-    near = np.empty(len(chosen), dtype=np.uint32)
-    far = np.empty(len(chosen), dtype=np.uint32)
-    for t in range(len(chosen)):
-        near[t] = number[problem.near[chosen[t]]]
-        far[t] = number[problem.far[chosen[t]]]
-    return near, far
-
-
-def _prefers_rows(problem: Problem, n_edges: int) -> bool:
-    m, columns = problem.comparisons.shape
-    return bool(columns == 3 and n_edges > EDGES_PER_TRIPLET * m)
+def _renumber(edges: Index, near: Index, far: Index) -> Index:
+    """Count the edges that are in use anew, in place; return them."""
+    number = np.zeros(len(edges), dtype=np.uint32)
+    for t in range(len(near)):
+        number[near[t]] = 1
+        number[far[t]] = 1
+    used = np.empty((np.sum(number), 2), dtype=np.uint32)
+    count = 0
+    for e in range(len(edges)):
+        if number[e] > 0:
+            used[count, 0], used[count, 1] = edges[e, 0], edges[e, 1]
+            number[e] = count
+            count += 1
+    for t in range(len(near)):
+        near[t] = number[near[t]]
+        far[t] = number[far[t]]
+    return used
 
 
 def _number_edges(problem: Problem, *, always: bool) -> Problem:
@@ -137,7 +126,7 @@ def _number_edges(problem: Problem, *, always: bool) -> Problem:
     else:
         distinct, inverse = np.unique(keys, return_inverse=True)
         numbers = inverse.astype(np.uint32)
-    if _prefers_rows(problem, len(distinct)) and not always:
+    if len(distinct) > EDGES_PER_TRIPLET * len(c) and not always:
         return problem
     near, far = numbers.reshape(2, -1)
     edges = np.stack(np.divmod(distinct, n), axis=1).astype(np.uint32)

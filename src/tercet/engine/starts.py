@@ -17,7 +17,7 @@ _SPREAD = 0.5  # of the points along each axis
 
 def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> Array:
     """Points from a standard normal distribution."""
-    return rng.standard_normal((n_objects, n_components))
+    return np.ascontiguousarray(rng.standard_normal((n_components, n_objects)).T)
 
 
 def spectral_start(problem: Problem, n_components: int, rng: np.random.Generator) -> Array:
@@ -26,11 +26,39 @@ def spectral_start(problem: Problem, n_components: int, rng: np.random.Generator
     Objects often called near pull each other together. The symmetric matrix is scaled by how often
     each object occurs and never formed: Lanczos iteration needs only its product with a vector.
     """
+    return spectral_points(problem, rng.standard_normal(problem.n_objects), n_components)
+
+
+@jit
+def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
+    """Points (n, d) of the spectral start; Lanczos iteration begins at the vector ``start``."""
     n = problem.n_objects
+    pairs, values = _signed_counts(problem)
     steps = min(n, _STEPS + _STEPS_PER_DIMENSION * n_components)
-    vectors = lanczos(problem, rng.standard_normal(n), steps, min(n_components, n))
+    basis = np.zeros((steps, n))
+    diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
+    product = np.empty(n)
+    _normalise(start, basis[0])
+    built = steps
+    for j in range(steps):
+        _multiply(pairs, values, basis[j], product)
+        diagonal[j] = _dot(product, basis[j])
+        if j + 1 == steps:
+            break
+        _remove(product, basis[: j + 1])
+        off_diagonal[j] = _normalise(product, basis[j + 1])
+        if off_diagonal[j] < 1e-10:  # all of an invariant subspace is known
+            built = j + 1
+            break
     X = np.zeros((n, n_components))
-    X[:, : vectors.shape[1]] = _SPREAD * np.sqrt(n) * vectors
+    vector = np.empty(built)
+    for k in range(min(n_components, built)):
+        value = _eigenvalue(diagonal[:built], off_diagonal[:built], k)
+        _eigenvector(diagonal[:built], off_diagonal[:built], value, vector)
+        for j in range(built):
+            scaled = _SPREAD * math.sqrt(n) * vector[j]
+            for i in range(n):
+                X[i, k] += scaled * basis[j, i]
     return X
 
 
@@ -61,7 +89,7 @@ def _signed_counts(problem: Problem) -> tuple[Index, Array]:
             pairs[2 * t, 0], pairs[2 * t, 1], values[2 * t] = i, j, weight
             pairs[2 * t + 1, 0], pairs[2 * t + 1, 1], values[2 * t + 1] = k, l, -weight
     for e in range(len(pairs)):
-        values[e] /= np.sqrt(degree[pairs[e, 0]] * degree[pairs[e, 1]])
+        values[e] /= math.sqrt(degree[pairs[e, 0]] * degree[pairs[e, 1]])
     return pairs, values
 
 
@@ -92,7 +120,7 @@ def _normalise(v: Array, out: Array) -> float:
     return norm
 
 
-@jit_sums
+@jit
 def _remove(v: Array, basis: Array) -> None:
     """Make v orthogonal to the rows of the basis."""
     for row in range(len(basis)):
@@ -102,31 +130,47 @@ def _remove(v: Array, basis: Array) -> None:
 
 
 @jit
-def lanczos(problem: Problem, start: Array, steps: int, n_vectors: int) -> Array:
-    """Approximate eigenvectors (n, k) of the signed counts with the largest eigenvalues."""
-    n = start.size
-    pairs, values = _signed_counts(problem)
-    basis = np.zeros((steps, n))
-    small = np.zeros((steps, steps))
-    _normalise(start, basis[0])
-    product = np.empty(n)
-    built = steps
-    for j in range(steps):
-        _multiply(pairs, values, basis[j], product)
-        small[j, j] = _dot(product, basis[j])
-        if j + 1 == steps:
-            break
-        _remove(product, basis[: j + 1])
-        norm = _normalise(product, basis[j + 1])
-        if norm < 1e-10:  # the start lies in an invariant subspace: all of it is known
-            built = j + 1
-            break
-        small[j, j + 1] = norm
-        small[j + 1, j] = norm
-    _, rotation = np.linalg.eigh(small[:built, :built])
-    vectors = np.zeros((n, min(n_vectors, built)))
-    for k in range(vectors.shape[1]):
-        for j in range(built):
-            for i in range(n):
-                vectors[i, k] += rotation[j, built - 1 - k] * basis[j, i]
-    return vectors
+def _eigenvalue(diagonal: Array, off_diagonal: Array, rank: int) -> float:
+    """Eigenvalue of a symmetric tridiagonal matrix with ``rank`` larger ones, by bisection.
+
+    The signs of the pivots count the eigenvalues above a number (Sylvester's law of inertia).
+    """
+    low, high = -1.0, 1.0  # the scaled matrix has no eigenvalue outside
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        above, pivot = 0, 1.0
+        for j in range(len(diagonal)):
+            coupling = off_diagonal[j - 1] ** 2 / pivot if j > 0 else 0.0
+            pivot = diagonal[j] - middle - coupling
+            if abs(pivot) < 1e-290:
+                pivot = -1e-290
+            above += pivot > 0.0
+        if above > rank:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+@jit
+def _eigenvector(diagonal: Array, off_diagonal: Array, value: float, vector: Array) -> None:
+    """Write the unit eigenvector of that eigenvalue, by inverse iteration.
+
+    Solves (T - value - tiny) v = v without exchanging rows, which is exact enough for a start.
+    """
+    n = len(diagonal)
+    pivots, right = np.empty(n), np.ones(n)
+    for _ in range(3):
+        for j in range(n):
+            coupling = off_diagonal[j - 1] / pivots[j - 1] if j > 0 else 0.0
+            pivots[j] = diagonal[j] - value - 1e-13
+            if j > 0:
+                pivots[j] -= coupling * off_diagonal[j - 1]
+                right[j] -= coupling * right[j - 1]
+            if abs(pivots[j]) < 1e-14:
+                pivots[j] = 1e-14
+        for j in range(n - 1, -1, -1):
+            following = off_diagonal[j] * vector[j + 1] if j + 1 < n else 0.0
+            vector[j] = (right[j] - following) / pivots[j]
+        _normalise(vector, right)
+    vector[:] = right
