@@ -17,7 +17,7 @@ from tercet.compiled import jit
 Index = NDArray[np.uint32]
 
 # Above so many edges a triplet the row form is the faster one (measured, d = 1 ... 10).
-EDGES_PER_TRIPLET = 1.3
+EDGES_PER_TRIPLET = 0.8
 
 _NONE = np.empty(0, dtype=np.uint32)
 _NO_EDGES = np.empty((0, 2), dtype=np.uint32)

@@ -11,7 +11,8 @@ from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
-_STEPS, _STEPS_PER_DIMENSION = 12, 8
+_LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
+_ENTRIES_PER_PAIR = 8  # a full matrix of up to so many entries is faster than the list of pairs
 _SPREAD = 0.5  # of the points along each axis
 
 
@@ -24,7 +25,8 @@ def spectral_start(problem: Problem, n_components: int, rng: np.random.Generator
     """Top eigenvectors of the signed counts: +1 for each near pair, -1 for each far pair.
 
     Objects often called near pull each other together. The symmetric matrix is scaled by how often
-    each object occurs and never formed: Lanczos iteration needs only its product with a vector.
+    each object occurs. Lanczos iteration needs only its product with a vector, so it is formed only
+    where n² is small.
     """
     return spectral_points(problem, rng.standard_normal(problem.n_objects), n_components)
 
@@ -34,14 +36,23 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
     """Points (n, d) of the spectral start; Lanczos iteration begins at the vector ``start``."""
     n = problem.n_objects
     pairs, values = _signed_counts(problem)
-    steps = min(n, _STEPS + _STEPS_PER_DIMENSION * n_components)
+    steps = min(n, max(_LEAST_STEPS, _STEPS_PER_DIMENSION * n_components))
+    matrix = np.zeros((n, n)) if n * n <= _ENTRIES_PER_PAIR * len(pairs) else np.zeros((0, 0))
+    if len(matrix) > 0:
+        for e in range(len(pairs)):
+            matrix[pairs[e, 0], pairs[e, 1]] += values[e]
+            matrix[pairs[e, 1], pairs[e, 0]] += values[e]
     basis = np.zeros((steps, n))
     diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
     product = np.empty(n)
     _normalise(start, basis[0])
     built = steps
     for j in range(steps):
-        _multiply(pairs, values, basis[j], product)
+        if len(matrix) > 0:
+            for i in range(n):
+                product[i] = _dot(matrix[i], basis[j])
+        else:
+            _multiply(pairs, values, basis[j], product)
         diagonal[j] = _dot(product, basis[j])
         if j + 1 == steps:
             break
