@@ -35,7 +35,7 @@ class STE(Embedder):
         Where the first run starts: at eigenvectors of the signed counts, or at random.
     n_init : int or "auto"
         Number of runs, all after the first from random starts; the best is kept. "auto" is 1, and
-        10 for up to 100 objects on a line.
+        for up to 500 objects on a line 1000 / n_objects, but not more than 50.
     max_iter : int
         Most iterations of the optimiser in a run.
     tol : float

@@ -26,7 +26,9 @@ from tercet.models.ste import STEModel
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
 
-SMALL = 100  # objects; up to here a run on a line takes well under a millisecond
+# On a line single runs get stuck, and a small world's run takes well under a millisecond: so many
+# runs times objects are affordable.
+RUNS_TIMES_OBJECTS = 1000
 LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
 
 
@@ -51,7 +53,7 @@ class Options(NamedTuple):
     """How to search for the minimum.
 
     The first of ``n_init`` runs starts as said, all others at random. By default there is one run,
-    and ten in a small world on a line, where single runs get stuck.
+    and for up to 500 objects on a line 1000 / n of them, but not more than 50.
     """
 
     start: str = "spectral"
@@ -163,8 +165,9 @@ class Descent(NamedTuple):
         return [self.solve(part, rng) for part, rng in zip(parts, rngs, strict=True)]
 
     def _count_starts(self, n_objects: int) -> int:
-        small = self.objective.n_components == 1 and n_objects <= SMALL
-        return self.options.n_init or (10 if small else 1)
+        if self.options.n_init is not None or self.objective.n_components > 1:
+            return self.options.n_init or 1
+        return min(50, max(1, RUNS_TIMES_OBJECTS // n_objects))
 
     def _is_compiled(self, size: int) -> bool:
         return size < LARGE and self.init is None and not self._has_corner
