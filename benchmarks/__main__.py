@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def main() -> None:
     if unknown := set(arguments.cases) - set(CASES):
         parser.error(f"no such case: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
 
+    load = os.getloadavg()[0]
     sections = []
     with running_peer() as peer:
         if peer is None:
@@ -53,7 +55,7 @@ def main() -> None:
     print(terminal(sections))
     if arguments.out is not None:
         command = ["python -m benchmarks", *arguments.cases, *["--quick"] * arguments.quick]
-        arguments.out.write_text(page(sections, " ".join(command), versions))
+        arguments.out.write_text(page(sections, " ".join(command), load, versions))
 
 
 def _say(*words: str, end: str = "\n") -> None:

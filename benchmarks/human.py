@@ -51,11 +51,12 @@ PAIRS = (
 
 
 class Measured(NamedTuple):
-    """Means over the seeds."""
+    """Means over the seeds, and the standard error of the mean training error."""
 
     error: float
     seconds: float
     seeds: int
+    standard_error: float
 
 
 def run(setting: Setting) -> Section:
@@ -80,7 +81,9 @@ def run(setting: Setting) -> Section:
             rows.append(_row(answers.name, pair.name, ours, peer))
     section.lines.append(_line(np.array(excesses), seconds))
     header = ["data", "model", "error, ours", "peer", "difference", "time, ours", "peer", "ratio"]
-    section.tables.append(Table("Means over the seeds", [*header, "seeds"], rows))
+    section.tables.append(
+        Table("Means over the seeds, the difference ± its standard error", [*header, "seeds"], rows)
+    )
     section.notes += [
         "Both with their default options; the peer's SOE then takes the best of ten starts. "
         "Our GNMDS over the kernel and our GNMDS on the points are both compared with the peer's "
@@ -126,8 +129,15 @@ def _measure(
             found.append(side(seed))
         if any(seconds > PATIENCE for _, seconds in results.get(peer, [])):
             break
-    means = [Measured(*np.mean(found, axis=0), len(found)) for found in results.values()]
+    means = [_mean(found) for found in results.values()]
     return means[0], means[1] if len(means) > 1 else None
+
+
+def _mean(found: list[tuple[float, float]]) -> Measured:
+    error, seconds = np.mean(found, axis=0)
+    several = len(found) > 1
+    spread = np.std([e for e, _ in found], ddof=1) if several else np.nan
+    return Measured(error, seconds, len(found), spread / np.sqrt(len(found)))
 
 
 def _row(name: str, model: str, ours: Measured, peer: Measured | None) -> list[str]:
@@ -135,7 +145,9 @@ def _row(name: str, model: str, ours: Measured, peer: Measured | None) -> list[s
         compared = [NONE, NONE]
         took = [duration(ours.seconds), NONE, NONE]
     else:
-        compared = [f"{peer.error:.4f}", f"{ours.error - peer.error:+.4f}"]
+        noise = np.hypot(ours.standard_error, peer.standard_error)
+        sure = "" if np.isnan(noise) else f" ± {noise:.4f}"
+        compared = [f"{peer.error:.4f}", f"{ours.error - peer.error:+.4f}{sure}"]
         took = [duration(ours.seconds), duration(peer.seconds), times(peer.seconds, ours.seconds)]
     return [name, model, f"{ours.error:.4f}", *compared, *took, str(ours.seeds)]
 

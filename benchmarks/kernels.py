@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks.report import NONE, Line, Section, Table, times
-from benchmarks.setting import Setting, Timed, take_turns, timed
+from benchmarks.setting import Repeated, Setting, Timed, take_turns, timed
 from tercet.engine.fit import Objective, evaluate
 from tercet.engine.parts import loss_in_parts
 from tercet.engine.problem import Problem, build_problem
@@ -117,7 +117,7 @@ def _world(n: int, d: int, m: int) -> tuple[NDArray[np.int64], Array]:
     return triplets, SPREAD * rng.normal(size=(n, d))
 
 
-def _measure(runs: dict[str, Callable[[], Timed]], repeats: int) -> dict[str, Timed]:
+def _measure(runs: dict[str, Callable[[], Timed]], repeats: int) -> dict[str, Repeated]:
     for name, run in runs.items():
         if name != "cblearn":  # the peer warms up by itself
             run()
@@ -166,7 +166,7 @@ def numpy_value_and_gradient(triplets: NDArray[np.int64], X: Array) -> tuple[flo
     return float(np.logaddexp(0.0, z).sum()), gradient
 
 
-def _table(caption: str, took: dict[str, Timed], ns: dict[str, float]) -> Table:
+def _table(caption: str, took: dict[str, Repeated], ns: dict[str, float]) -> Table:
     """Times, and how far each gradient is from ours, relative to its largest entry."""
     ours = took[OURS].result
     rows = [

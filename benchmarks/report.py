@@ -74,8 +74,10 @@ def terminal(sections: Sequence[Section]) -> str:
     return "\n".join(text.rstrip() for text in texts)
 
 
-def page(sections: Sequence[Section], command: str, peer_versions: dict[str, str]) -> str:
-    """Return the whole report in Markdown."""
+def page(
+    sections: Sequence[Section], command: str, load: float, peer_versions: dict[str, str]
+) -> str:
+    """Return the whole report in Markdown; ``load`` tells whether the machine was busy before."""
     peer = (
         ", ".join(f"{name} {number}" for name, number in peer_versions.items())
         or "not installed: ours was measured alone"
@@ -84,12 +86,13 @@ def page(sections: Sequence[Section], command: str, peer_versions: dict[str, str
     parts = [
         "# Benchmarks",
         f"Measured on {date.today():%d %B %Y}: {os.cpu_count()} cores, {_cpu()}, "
-        f"{platform.system()}. Ours: Python {platform.python_version()}, {own}. Peer: {peer}.",
+        f"{platform.system()}; load average {load:.1f} at the start. "
+        f"Ours: Python {platform.python_version()}, {own}. Peer: {peer}.",
         f"    {command}",
         "Ours and the peer take turns in one run, on the same data; a time is the median of the "
         "repeats, a ratio is that of the two medians. Random starts have fixed seeds. Where runs "
         f"are repeated, a pause of {PAUSE:g} s goes before each: without it, ours (on all cores) "
-        "is slower by about half right after the peer's turn, and the peer is as fast as with it.",
+        "can be up to 1.5 times slower right after the peer's turn.",
         "## Summary",
         _markdown(_HEADER, _summary(sections)),
     ]
