@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from tercet.metrics import triplet_error
 from tercet.triplets import Triplets
 
 SEEDS = 3
-PATIENCE = 120.0  # seconds; a slower fit of the peer is not repeated with further seeds
+PATIENCE = 20.0  # seconds; a slower fit of the peer is not repeated with further seeds
 EXCESS, EQUAL = 0.005, 0.0005
 KERNEL_OBJECTS = 500  # the kernel of GNMDS costs n³ an iteration
 
@@ -59,14 +60,31 @@ class Measured(NamedTuple):
     standard_error: float
 
 
+@dataclass
+class Tally:
+    """Seconds of both sides, and how much higher our errors are."""
+
+    name: str
+    ours: float = 0.0
+    peer: float = 0.0
+    excesses: list[float] = field(default_factory=list)
+
+    def add(self, ours: Measured, peer: Measured | None) -> None:
+        """Count one model on one set."""
+        self.ours += ours.seconds
+        if peer is not None:
+            self.peer += peer.seconds
+            self.excesses.append(ours.error - peer.error)
+
+
 def run(setting: Setting) -> Section:
     """Every model on every set."""
     section = Section("Answers of people: training error, d = 2")
     if setting.data is None:
         section.notes.append(data.HOW_TO_FIND)
         return section
-    rows, excesses = [], []
-    seconds = {"ours": 0.0, "peer": 0.0}
+    rows = []
+    alike, kernel = Tally("all models, like with like"), Tally("GNMDS over the kernel")
     for load in (data.car60, data.music_aset400) if setting.quick else SETS:
         answers = load(setting.data)
         STE(2, random_state=0).fit(_triplets(answers))  # loads the compiled code
@@ -74,20 +92,18 @@ def run(setting: Setting) -> Section:
             if pair.name.startswith("GNMDS, kernel") and answers.n_objects > KERNEL_OBJECTS:
                 continue
             ours, peer = _measure(setting, answers, pair)
-            seconds["ours"] += ours.seconds
-            if peer is not None:
-                seconds["peer"] += peer.seconds
-                excesses.append(ours.error - peer.error)
+            (kernel if pair.name.startswith("GNMDS, kernel") else alike).add(ours, peer)
             rows.append(_row(answers.name, pair.name, ours, peer))
-    section.lines.append(_line(np.array(excesses), seconds))
+    section.lines += [_line(alike), _line(kernel)]
     header = ["data", "model", "error, ours", "peer", "difference", "time, ours", "peer", "ratio"]
     section.tables.append(
         Table("Means over the seeds, the difference ± its standard error", [*header, "seeds"], rows)
     )
     section.notes += [
         "Both with their default options; the peer's SOE then takes the best of ten starts. "
-        "Our GNMDS over the kernel and our GNMDS on the points are both compared with the peer's "
-        "default, which is on the points.",
+        "The peer's GNMDS works on the points in two dimensions, as ours does with direct=True. "
+        "Over the kernel, the paper's form, dimensions beyond the second are cut off after the "
+        "fit, which costs training error; it has a line of its own.",
         "Votes of material_appearance (its training split) are weights for us and repeated rows "
         "for the peer. The 17 rows of music_aset400 that compare an artist with itself are "
         "dropped. An answer of things_oddoneout gives two triplets.",
@@ -152,17 +168,18 @@ def _row(name: str, model: str, ours: Measured, peer: Measured | None) -> list[s
     return [name, model, f"{ours.error:.4f}", *compared, *took, str(ours.seeds)]
 
 
-def _line(excesses: np.ndarray, seconds: dict[str, float]) -> Line:
+def _line(tally: Tally) -> Line:
+    excesses = np.array(tally.excesses)
+    known = len(excesses) > 0
     better, worse = (excesses < -EQUAL).sum(), (excesses > EQUAL).sum()
     equal = len(excesses) - better - worse
-    known = len(excesses) > 0
     return Line(
-        "training error, human answers, all models, d = 2",
-        duration(seconds["ours"]),
+        f"training error, human answers, d = 2, {tally.name}",
+        duration(tally.ours),
         f"excess ≤ {EXCESS:g} on any, better or equal on most",
         bool(excesses.max() <= EXCESS and better + equal > worse) if known else None,
-        duration(seconds["peer"]) if known else NONE,
-        times(seconds["peer"], seconds["ours"]) if known else NONE,
+        duration(tally.peer) if known else NONE,
+        times(tally.peer, tally.ours) if known else NONE,
         f"better on {better}, equal on {equal}, worse on {worse}" if known else NONE,
         f"largest excess {excesses.max():+.4f}" if known else NONE,
     )

@@ -45,7 +45,7 @@ class World(NamedTuple):
 
 
 def worlds(setting: Setting) -> list[World]:
-    """Return the three cases of the issue: the paper's mixture in 2-d, normal points in 5-d."""
+    """Return the three cases: the paper's mixture in 2-d, normal points in 5-d."""
     made = []
     for n, d, m, goal in ((50, 2, 588, 100.0), (50, 2, 4000, 40.0), (200, 5, 10_000, 40.0)):
         rng = np.random.default_rng(m)

@@ -246,8 +246,9 @@ def fit_subsets(
     n_threads = min(_count_threads(n_threads), len(subsets))
     if n_threads <= 1:
         return solver.solve_subsets(problem, subsets, seeds)
-    # A few batches a thread: enough to share the work evenly, few enough to cost nothing.
-    size = -(-len(subsets) // (4 * n_threads))
+    # Short work in one batch a thread, long work in several, which share it more evenly.
+    batches = n_threads if sum(map(len, subsets)) < LARGE // 4 else 4 * n_threads
+    size = -(-len(subsets) // batches)
 
     def batch(k: int) -> list[Fit]:
         return solver.solve_subsets(problem, subsets[k : k + size], seeds[k : k + size])

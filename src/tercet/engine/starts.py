@@ -13,7 +13,7 @@ from tercet.models.base import Array
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
 _LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
 _ENTRIES_PER_PAIR = 8  # a full matrix of up to so many entries is faster than the list of pairs
-_SPREAD = 0.5  # of the points along each axis
+_SPREAD = 0.75  # of the points along each axis
 
 
 def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> Array:
