@@ -18,7 +18,7 @@ from tercet.metrics import triplet_error
 from tercet.triplets import Triplets
 
 SEEDS = 3
-PATIENCE = 20.0  # seconds; a slower fit of the peer is not repeated with further seeds
+PATIENCE = 30.0  # seconds; a slower fit of the peer is not repeated with further seeds
 EXCESS, EQUAL = 0.005, 0.0005
 KERNEL_OBJECTS = 500  # the kernel of GNMDS costs n³ an iteration
 

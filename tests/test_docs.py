@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 from tercet import demo
 
@@ -17,7 +18,6 @@ def blocks(page, language):
 
 @pytest.fixture(autouse=True)
 def _headless(monkeypatch, tmp_path):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
     monkeypatch.chdir(tmp_path)
     yield
