@@ -71,7 +71,8 @@ def start_state(start: Array) -> State:
 
 
 @jit_sums
-def _dot(a: Array, b: Array) -> float:
+def dot(a: Array, b: Array) -> float:
+    """Scalar product."""
     total = 0.0
     for k in range(a.size):
         total += a[k] * b[k]
@@ -90,13 +91,13 @@ def _set_direction(s: State) -> None:
     alpha = np.empty(MEMORY)
     for back in range(1, kept + 1):
         h = (stored - back) % MEMORY
-        alpha[h] = s.curvature[h] * _dot(s.steps[h], d)
+        alpha[h] = s.curvature[h] * dot(s.steps[h], d)
         d -= alpha[h] * s.changes[h]
     h = (stored - 1) % MEMORY
-    d *= 1.0 / (s.curvature[h] * _dot(s.changes[h], s.changes[h]))
+    d *= 1.0 / (s.curvature[h] * dot(s.changes[h], s.changes[h]))
     for back in range(kept, 0, -1):
         h = (stored - back) % MEMORY
-        beta = s.curvature[h] * _dot(s.changes[h], d)
+        beta = s.curvature[h] * dot(s.changes[h], d)
         d += (alpha[h] - beta) * s.steps[h]
 
 
@@ -106,8 +107,8 @@ def _remember(s: State) -> None:
     h = s.counts[_STORED] % MEMORY
     s.steps[h] = s.x - s.x_old
     s.changes[h] = s.g - s.g_old
-    curvature = _dot(s.steps[h], s.changes[h])
-    if curvature > 1e-14 * _dot(s.changes[h], s.changes[h]):
+    curvature = dot(s.steps[h], s.changes[h])
+    if curvature > 1e-14 * dot(s.changes[h], s.changes[h]):
         s.curvature[h] = 1.0 / curvature
         s.counts[_STORED] += 1
 
@@ -118,11 +119,11 @@ def _start_search(s: State, f: float) -> int:
     s.x_old[:] = s.x
     s.g_old[:] = s.g
     _set_direction(s)
-    slope = _dot(s.g, s.direction)
+    slope = dot(s.g, s.direction)
     if not slope < 0.0:
         s.counts[_STORED] = 0
         _set_direction(s)
-        slope = _dot(s.g, s.direction)
+        slope = dot(s.g, s.direction)
         if not slope < 0.0:
             return CONVERGED  # the gradient is zero
     num = s.numbers
@@ -133,7 +134,7 @@ def _start_search(s: State, f: float) -> int:
     if s.counts[_STORED] > 0:
         num[_STEP] = 1.0
     else:  # without curvature: a step that moves points by about a tenth of their spread
-        size = np.sqrt(_dot(s.x, s.x) / s.x.size) + 1e-3
+        size = np.sqrt(dot(s.x, s.x) / s.x.size) + 1e-3
         num[_STEP] = 0.1 * size * np.sqrt(s.x.size) / np.sqrt(-slope)
     s.x[:] = s.x_old + num[_STEP] * s.direction
     return EVALUATE
@@ -155,7 +156,7 @@ def _search(s: State, f: float) -> bool:
     """Take the loss at the trial step; True if it is accepted, else set another trial step."""
     num = s.numbers
     t, f0, slope0 = num[_STEP], num[_F], num[_SLOPE]
-    slope = _dot(s.g, s.direction)
+    slope = dot(s.g, s.direction)
     finite = np.isfinite(f) and np.isfinite(slope)
     flat = abs(f - f0) <= _ROUNDING * abs(f0)
     if finite and flat and (2 * _ARMIJO - 1) * slope0 >= slope >= _CURVATURE * slope0:
@@ -201,7 +202,7 @@ def _is_flat(s: State, f: float, tolerance: float) -> bool:
     0.0006 where the loss is smooth, and at least 0.14 where points met in a corner of the loss that
     further steps would leave.
     """
-    reach = math.sqrt(_dot(s.g_old, s.g_old) * _dot(s.x_old, s.x_old))
+    reach = math.sqrt(dot(s.g_old, s.g_old) * dot(s.x_old, s.x_old))
     return reach <= _FLAT * math.sqrt(tolerance) * abs(f)
 
 

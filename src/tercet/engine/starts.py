@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from tercet.compiled import jit, jit_sums
+from tercet.compiled import jit
+from tercet.engine.lbfgs import dot
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
@@ -50,10 +51,10 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
     for j in range(steps):
         if len(matrix) > 0:
             for i in range(n):
-                product[i] = _dot(matrix[i], basis[j])
+                product[i] = dot(matrix[i], basis[j])
         else:
             _multiply(pairs, values, basis[j], product)
-        diagonal[j] = _dot(product, basis[j])
+        diagonal[j] = dot(product, basis[j])
         if j + 1 == steps:
             break
         _remove(product, basis[: j + 1])
@@ -114,18 +115,10 @@ def _multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
         out[j] += values[e] * v[i]
 
 
-@jit_sums
-def _dot(a: Array, b: Array) -> float:
-    total = 0.0
-    for k in range(a.size):
-        total += a[k] * b[k]
-    return total
-
-
 @jit
 def _normalise(v: Array, out: Array) -> float:
     """Write v scaled to length one; return its length."""
-    norm = math.sqrt(_dot(v, v))
+    norm = math.sqrt(dot(v, v))
     for k in range(v.size):
         out[k] = v[k] / max(norm, 1e-300)
     return norm
@@ -135,7 +128,7 @@ def _normalise(v: Array, out: Array) -> float:
 def _remove(v: Array, basis: Array) -> None:
     """Make v orthogonal to the rows of the basis."""
     for row in range(len(basis)):
-        overlap = _dot(v, basis[row])
+        overlap = dot(v, basis[row])
         for k in range(v.size):
             v[k] -= overlap * basis[row, k]
 
