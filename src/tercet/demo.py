@@ -21,7 +21,6 @@ import tercet
 from tercet import metrics, simulate
 from tercet.align import procrustes
 from tercet.embedder import Embedder, Floats
-from tercet.errors import TercetError
 from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
 from tercet.plots import plot_map
 from tercet.triplets import Triplets
@@ -180,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_report(world, results, picture), encoding="utf-8"
         )
     except OSError as error:
-        raise TercetError(f"cannot write to {options.out}: {error.strerror}.") from error
+        parser.exit(2, f"tercet.demo: cannot write to {options.out}: {error.strerror}.\n")
     print(f"The map: {options.out / 'map.png'}\nThe report: {options.out / 'report.html'}")
     return 0
 
