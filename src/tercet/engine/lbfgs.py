@@ -198,9 +198,9 @@ def _is_flat(s: State, f: float, tolerance: float) -> bool:
     """Whether the slope at the accepted point is next to none, as at a minimum but not at a corner.
 
     The slope over the whole size of x, relative to the loss. Near a minimum it goes with the root
-    of what is left to gain. At 700 fits of four models with the default tolerance it was at most
-    0.0006 where the loss is smooth, and at least 0.14 where points met in a corner of the loss that
-    further steps would leave.
+    of what is left to gain: at most 0.0006 in 480 fits of STE, t-STE and CKL with the default
+    tolerance. Fits of SOE on a line that ended too early, in a corner where points met, had at
+    least 0.14.
     """
     reach = math.sqrt(dot(s.g_old, s.g_old) * dot(s.x_old, s.x_old))
     return reach <= _FLAT * math.sqrt(tolerance) * abs(f)
