@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 PEER := .venv-peer
+SAMPLERS := .venv-samplers
 RUN := $(VENV)/bin/python
 
 .PHONY: setup demo test lint bench study clean
@@ -29,12 +30,18 @@ $(PEER)/.installed:
 	$(PEER)/bin/pip install --quiet --disable-pip-version-check "cblearn==0.4.0" "numpy<2"
 	touch $@
 
-bench: setup $(PEER)/.installed   ## ours beside cblearn, in one table
+$(SAMPLERS)/.installed:
+	$(PYTHON) -m venv $(SAMPLERS)
+	$(SAMPLERS)/bin/pip install --quiet --disable-pip-version-check "numpyro==0.22.0" "blackjax==1.7.1" "arviz-stats>=0.3"
+	touch $@
+
+bench: setup $(PEER)/.installed $(SAMPLERS)/.installed   ## ours beside the peers, in one table
 	$(RUN) -m benchmarks --out docs/benchmarks.md
 
-study: setup           ## slow statistical studies: which start finds the best one-dimensional scale
+study: setup           ## slow statistical studies: are the uncertainties true, and which start is best
+	$(RUN) -m studies --out docs/calibration.md
 	$(RUN) -m benchmarks line
 
 clean:
-	rm -rf $(VENV) $(PEER) demo
+	rm -rf $(VENV) $(PEER) $(SAMPLERS) demo
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

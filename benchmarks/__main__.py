@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks import human, kernels, large, line, startup, subsets
+from benchmarks import bootstrap, human, kernels, large, line, samplers, startup, subsets
 from benchmarks.data import find_data
 from benchmarks.peer import HOW_TO_INSTALL, running_peer
 from benchmarks.report import page, terminal
@@ -16,10 +16,12 @@ from benchmarks.setting import Setting, counted_warnings, timed
 CASES = {
     "subsets": subsets.run_subsets,
     "map": subsets.run_map,
+    "bootstrap": bootstrap.run,
     "kernel": kernels.run,
     "large": large.run,
     "human": human.run,
     "line": line.run,
+    "samplers": samplers.run,
     "startup": startup.run,
 }
 

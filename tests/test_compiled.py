@@ -17,7 +17,7 @@ from tercet import compiled
 from tercet.models import CKLModel, TSTEModel
 
 PACKAGE = Path(tercet.__file__).parent
-HASHED = ("compiled.py", "models", "engine", "posterior")
+HASHED = ("compiled.py", "models", "engine", "uncertainty.py", "posterior")
 
 
 @numba.njit(nogil=True)
@@ -116,28 +116,62 @@ def key(package, monkeypatch):
     return compiled.source_hash.__wrapped__
 
 
-def test_editing_any_compiled_source_changes_the_key(package, key):
-    paths = [package / name for name in HASHED]
-    files = [f for p in paths for f in ([p] if p.is_file() else p.rglob("*.py"))]
-    assert len(files) > 10
-    keys = {key()}
+def sources(package, layer):
+    path = package / layer
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+@pytest.mark.parametrize("layer", range(len(HASHED)))
+def test_an_edit_changes_the_keys_of_the_code_that_may_call_it_and_no_other(package, key, layer):
+    modules = [f"tercet.{name.removesuffix('.py')}" for name in HASHED]
+    files = sources(package, HASHED[layer])
+    keys = [[key(module) for module in modules]]
     for file in files:
         file.write_text(file.read_text() + "\n# edited\n")
-        keys.add(key())
-    assert len(keys) == len(files) + 1
+        keys.append([key(module) for module in modules])
+    for k, column in enumerate(zip(*keys, strict=True)):
+        assert len(set(column)) == (len(files) + 1 if k >= layer else 1), modules[k]
+
+
+def test_there_are_many_compiled_sources():
+    assert sum(len(sources(PACKAGE, layer)) for layer in HASHED) > 20
+
+
+@pytest.mark.parametrize(
+    ("module", "layer"),
+    [
+        ("tercet.engine.kernels", "tercet.engine"),
+        ("tercet.posterior.target", "tercet.posterior"),
+        ("tercet.models.ste", "tercet.models"),
+        ("tests.test_compiled", "tercet.posterior"),  # a stranger may call everything
+        ("__main__", "tercet.posterior"),
+    ],
+)
+def test_a_module_has_the_key_of_its_layer(key, module, layer):
+    assert key(module) == key(layer)
+
+
+def test_compiled_functions_carry_the_key_of_their_own_module():
+    from tercet.engine.kernels import edge_weights
+    from tercet.posterior.target import split_energy
+
+    for function in (edge_weights, split_energy):
+        stamp = function._cache._cache_file._source_stamp
+        assert stamp == compiled.source_hash(function.__module__)
+    keys = {compiled.source_hash(f.__module__) for f in (edge_weights, split_energy)}
+    assert len(keys) == 2
 
 
 def test_a_new_compiled_source_changes_the_key(package, key):
-    before = key()
-    (package / "posterior").mkdir(exist_ok=True)
+    before = key("tercet.posterior.target")
     (package / "posterior" / "fresh.py").write_text("x = 1\n")
-    assert key() != before
+    assert key("tercet.posterior.target") != before
 
 
 def test_other_files_do_not_change_the_key(package, key):
-    before = key()
+    before = key("tercet.posterior")
     (package / "estimators.py").write_text("")
-    assert key() == before
+    assert key("tercet.posterior") == before
 
 
 def test_every_compiled_function_lives_in_a_hashed_file():
@@ -150,6 +184,18 @@ def test_every_compiled_function_lives_in_a_hashed_file():
         }
         if names & {"numba", "tercet.compiled"}:
             assert file.relative_to(PACKAGE).parts[0] in HASHED, file
+
+
+def test_compiled_layers_import_only_those_before_them():
+    """Else an edit in what they call would go unnoticed."""
+    names = [name.removesuffix(".py") for name in HASHED]
+    assert tuple(names) == compiled._LAYERS
+    for layer, name in enumerate(names):
+        for file in sources(PACKAGE, HASHED[layer]):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.ImportFrom) and node.module.startswith("tercet."):
+                    part = node.module.split(".")[1]
+                    assert part not in names or names.index(part) <= layer, (name, node.module)
 
 
 # ---- the cache at work, each time in a new process

@@ -42,6 +42,12 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+def test_all_pages_are_linked_from_the_readme():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for page in PAGES[1:]:
+        assert f"](docs/{page.name})" in readme, page.name
+
+
 def test_the_readme_shows_what_the_demonstration_prints(capsys):
     def errors(text):
         return {
@@ -49,10 +55,18 @@ def test_the_readme_shows_what_the_demonstration_prints(capsys):
             for name, training, true in re.findall(r"^(\S+) +([\d.]+)% +([\d.]+)%", text, re.M)
         }
 
+    def sureness(text):
+        """Its numbers, and its words."""
+        part = text[text.index("Best at") : text.index("The map:")]
+        numbers = re.compile(r"[\d.]+")
+        return [float(number) for number in numbers.findall(part)], numbers.split(part)
+
     demo.main(["--out", "demo"])
     printed = capsys.readouterr().out
     shown = blocks(ROOT / "README.md", "console")[0]
     assert len(errors(shown)) == 5
     for name, values in errors(printed).items():  # other processors round otherwise
         assert errors(shown)[name] == pytest.approx(values, abs=0.5), name
+    assert sureness(shown)[0] == pytest.approx(sureness(printed)[0], abs=2)  # chains part ways
+    assert sureness(shown)[1] == sureness(printed)[1]
     assert printed.splitlines()[0] in shown

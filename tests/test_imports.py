@@ -20,14 +20,14 @@ MODULES = {
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"errors", "compiled"},
-    {"checks"},
+    {"errors", "compiled", "progress"},
+    {"checks", "parallel", "provenance"},
     {"triplets"},
-    {"diagnosis", "io", "models"},
+    {"diagnosis", "io", "models", "resampling"},
     {"align", "engine"},
-    {"metrics", "uncertainty"},
-    {"simulate", "datasets", "embedder"},
-    {"estimators"},
+    {"draws", "metrics", "uncertainty"},
+    {"simulate", "datasets", "embedder", "replicates", "storage"},
+    {"estimators", "held"},
     {"ensemble"},
     {"bootstrap", "posterior"},
     {"uses"},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tercet.engine.fit import Objective, evaluate
-from tercet.engine.kernels import BLOCK
+from tercet.engine.kernels import BLOCK, edge_lengths, edge_loss, edge_weights
 from tercet.engine.parts import loss_in_parts
 from tercet.engine.problem import build_problem
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
@@ -159,6 +159,91 @@ def test_an_embedding_that_is_not_finite_has_no_finite_loss(model, coordinate):
     for use_edges in (True, False):
         problem = build_problem(comparisons(N, 200), N, use_edges=use_edges)
         assert not np.isfinite(evaluate(Objective(model, 2), problem, X)[0])
+
+
+# ---- edges alone, with a lapse rate
+
+
+PROBABILITIES = [model for model in MODELS if model.is_probability]
+
+
+def on_edges(model, m=300, weighted=False):
+    """Random comparisons, their squared lengths, and what evaluates them at any lengths."""
+    weights = np.random.default_rng(3).uniform(0.2, 4.0, m) if weighted else None
+    problem = build_problem(comparisons(N, m), N, weights, use_edges=True)
+    lengths = np.empty(len(problem.edges))
+    edge_lengths(points(N, 2), problem.edges, lengths)
+
+    def evaluate_at(lengths, lapse, limit=np.inf):
+        w = np.zeros(len(lengths))
+        constants = (type(model).code, *map(float, model.constants(2)))
+        fields = (problem.near, problem.far, problem.weights)
+        loss, by_lapse = edge_weights(*constants, lapse, *fields, lengths, w)
+        alone = edge_loss(*constants, *fields, lengths, limit)
+        return loss, w, by_lapse, alone
+
+    return problem, lengths, evaluate_at
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("m", [1, BLOCK - 1, BLOCK + 1, 1000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_loss_of_edges_is_that_of_edge_weights(model, m, weighted):
+    _, lengths, evaluate_at = on_edges(model, m, weighted)
+    loss, _, by_lapse, alone = evaluate_at(lengths, 0.0)
+    assert alone == pytest.approx(loss, rel=1e-13)
+    assert by_lapse == 0.0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_loss_above_the_limit_may_stop_short_but_stays_above_it(model):
+    _, lengths, evaluate_at = on_edges(model, 1000, True)
+    *_, whole = evaluate_at(lengths, 0.0)
+    for limit in (0.0, 0.3 * whole, 0.99 * whole):
+        *_, found = evaluate_at(lengths, 0.0, limit)
+        assert limit < found <= whole
+    *_, found = evaluate_at(lengths, 0.0, 1.01 * whole)
+    assert found == whole
+    *_, found = evaluate_at(np.full_like(lengths, np.nan), 0.0, 0.1)
+    assert not found < 0.1
+
+
+@pytest.mark.parametrize("model", PROBABILITIES, ids=str)
+@pytest.mark.parametrize("lapse", [1e-9, 0.1, 0.7])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_with_a_lapse_rate_answers_are_a_coins_so_often(model, lapse, weighted):
+    problem, lengths, evaluate_at = on_edges(model, 600, weighted)
+    p = model.probability(lengths[problem.near], lengths[problem.far], 2)
+    weights = problem.weights if weighted else 1.0
+    loss, w, by_lapse, _ = evaluate_at(lengths, lapse)
+    mixed = (1 - lapse) * p + lapse / 2
+    assert loss == pytest.approx(-np.sum(weights * np.log(mixed)), rel=1e-11)
+    assert by_lapse == pytest.approx(np.sum(weights * (p - 0.5) / mixed), rel=1e-9)
+    h = 1e-6
+    for e in range(0, len(lengths), 7):
+        step = h * (np.arange(len(lengths)) == e)
+        rise = evaluate_at(lengths + step, lapse)[0] - evaluate_at(lengths - step, lapse)[0]
+        assert w[e] == pytest.approx(rise / (2 * h), rel=1e-4, abs=1e-5)
+
+
+def test_a_tiny_lapse_rate_is_close_to_none_and_a_whole_one_leaves_nothing_to_learn():
+    _, lengths, evaluate_at = on_edges(STEModel())
+    loss, w, _, _ = evaluate_at(lengths, 0.0)
+    near, slopes, _, _ = evaluate_at(lengths, 1e-12)
+    assert near == pytest.approx(loss, rel=1e-9)
+    np.testing.assert_allclose(slopes, w, rtol=1e-6, atol=1e-9)
+    coin, flat, _, _ = evaluate_at(lengths, 1.0)
+    assert coin == pytest.approx(300 * np.log(2))
+    np.testing.assert_array_equal(flat, 0.0)
+
+
+def test_a_lapse_rate_keeps_an_impossible_answer_finite():
+    """Its loss is at most that of a coin that comes up once in 2 / lapse throws."""
+    _, lengths, evaluate_at = on_edges(STEModel())
+    loss, w, _, _ = evaluate_at(1e6 * lengths, 0.1)
+    assert loss <= 300 * np.log(20) * (1 + 1e-12)
+    assert np.isfinite(w).all()
+    assert not np.isfinite(evaluate_at(np.full_like(lengths, np.nan), 0.1)[0])
 
 
 # ---- in parts, on threads

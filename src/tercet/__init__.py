@@ -10,19 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tercet import align, metrics, plots, simulate
+    from tercet.bootstrap import Bootstrap
     from tercet.diagnosis import diagnose
+    from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
     from tercet.io import read_triplets, write_triplets
+    from tercet.posterior import DistancePrior, NormalPrior, Posterior
     from tercet.triplets import Triplets, as_triplets
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Bootstrap": "bootstrap",
     "CKL": "estimators",
     "DataWarning": "errors",
+    "DistancePrior": "posterior",
+    "Ensemble": "ensemble",
     "GNMDS": "estimators",
     "InputError": "errors",
+    "NormalPrior": "posterior",
+    "Posterior": "posterior",
     "SOE": "estimators",
     "STE": "estimators",
     "SeparableWarning": "errors",
@@ -45,8 +53,13 @@ __all__ = [
     "SOE",
     "STE",
     "TSTE",
+    "Bootstrap",
     "DataWarning",
+    "DistancePrior",
+    "Ensemble",
     "InputError",
+    "NormalPrior",
+    "Posterior",
     "SeparableWarning",
     "TercetError",
     "Triplets",

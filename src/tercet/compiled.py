@@ -19,18 +19,20 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SOURCES = ("compiled.py", "models", "engine", "posterior")
+# Where compiled code lives; each layer may call the ones before it.
+_LAYERS = ("compiled", "models", "engine", "uncertainty", "posterior")
 
 
 @cache
-def source_hash() -> str:
-    """Hash of every source file that may hold compiled code."""
-    root = Path(__file__).parent
+def source_hash(module: str) -> str:
+    """Hash of every source file whose compiled code the code of that module may call."""
+    layer = module.removeprefix("tercet.").partition(".")[0]
+    last = _LAYERS.index(layer) if layer in _LAYERS else len(_LAYERS) - 1
     digest = hashlib.sha256()
-    for name in _SOURCES:
-        path = root / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else filter(Path.exists, [path]):
-            digest.update(file.read_bytes())
+    for name in _LAYERS[: last + 1]:
+        path = Path(__file__).parent / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
+            digest.update(file.read_bytes() if file.exists() else b"")
     return digest.hexdigest()
 
 
@@ -50,7 +52,7 @@ def _compile(function: F, fastmath: set[str], *, inline: bool = False) -> F:
         return cast(F, compiled)
     cache_file = getattr(compiled._cache, "_cache_file", None)
     if cache_file is not None:
-        cache_file._source_stamp = source_hash()
+        cache_file._source_stamp = source_hash(function.__module__)
     return cast(F, compiled)
 
 

@@ -19,7 +19,7 @@ from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models import Model
-from tercet.triplets import Triplets, as_triplets
+from tercet.triplets import Triplets, as_triplets, restore
 
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | None
@@ -102,7 +102,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             A warm start instead of ``start`` and ``n_init``.
         """
         self._check_parameters()
-        triplets = _oriented(as_triplets(X, self.n_objects if n_objects is None else n_objects), y)
+        triplets = oriented(as_triplets(X, self.n_objects if n_objects is None else n_objects), y)
         warn_about(triplets, min_answers=self.n_components + 1, stacklevel=3)
         problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
         if init is not None:
@@ -168,14 +168,14 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             )
 
     def _check_parameters(self) -> None:
-        _require(self, "n_components", _is_count(self.n_components), "a positive whole number")
-        _require(self, "max_iter", _is_count(self.max_iter), "a positive whole number")
-        valid = self.tol is None or (_is_number(self.tol) and self.tol > 0)
-        _require(self, "tol", valid, "a positive number")
-        _require(self, "penalty", _is_number(self.penalty) and self.penalty >= 0, "0 or more")
-        _require(self, "start", self.start in ("spectral", "random"), "'spectral' or 'random'")
-        valid = _is_count(self.n_init) or self.n_init == "auto"
-        _require(self, "n_init", valid, "'auto' or a positive whole number")
+        require(self, "n_components", is_count(self.n_components), "a positive whole number")
+        require(self, "max_iter", is_count(self.max_iter), "a positive whole number")
+        valid = self.tol is None or (is_number(self.tol) and self.tol > 0)
+        require(self, "tol", valid, "a positive number")
+        require(self, "penalty", is_number(self.penalty) and self.penalty >= 0, "0 or more")
+        require(self, "start", self.start in ("spectral", "random"), "'spectral' or 'random'")
+        valid = is_count(self.n_init) or self.n_init == "auto"
+        require(self, "n_init", valid, "'auto' or a positive whole number")
         self.model()
 
     def __sklearn_tags__(self) -> Any:
@@ -186,16 +186,14 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-def _oriented(triplets: Triplets, y: ArrayLike | None) -> Triplets:
+def oriented(triplets: Triplets, y: ArrayLike | None) -> Triplets:
     """Turn around the rows that y answers with -1."""
     if y is None:
         return triplets
     turned = [0, 2, 1] if triplets.shape[1] == 3 else [2, 3, 0, 1]
     first = _signs(y, len(triplets))[:, None] == 1
     rows = np.where(first, triplets.array, triplets.array[:, turned])
-    return Triplets(
-        rows, n_objects=triplets.n_objects, names=triplets.names, weights=triplets.weights
-    )
+    return restore(triplets._fields._replace(array=rows))
 
 
 def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:
@@ -222,7 +220,8 @@ def _check_init(init: ArrayLike, shape: tuple[int, int]) -> Floats:
     return start
 
 
-def _require(estimator: object, name: str, valid: bool, expected: str) -> None:
+def require(estimator: object, name: str, valid: bool, expected: str) -> None:
+    """Raise unless the parameter of that name is valid."""
     if not valid:
         raise InputError(
             f"The {name!r} parameter of {type(estimator).__name__} must be {expected}, got "
@@ -230,10 +229,12 @@ def _require(estimator: object, name: str, valid: bool, expected: str) -> None:
         )
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether it is a finite real number."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and bool(np.isfinite(value))  # type: ignore[call-overload]
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
+    """Whether it is a positive whole number."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
 _users = 0
 _limit: Any = None
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # finding the libraries takes milliseconds
 
 
 @contextmanager
@@ -21,7 +27,7 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         _users += 1
         if _users == 1:
-            _limit = threadpool_limits(1, user_api="blas")
+            _limit = _controller().limit(limits=1, user_api="blas")
     try:
         yield
     finally:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -30,6 +31,8 @@ Seeds = Sequence[np.random.SeedSequence]
 # runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
 LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
+
+_all_threads = Lock()  # large fits side by side would each open as many threads as there are cores
 
 
 class Objective(NamedTuple):
@@ -108,7 +111,7 @@ def minimise(
     state = lbfgs.start_state(start)
     X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
     status = lbfgs.EVALUATE
-    with ThreadPoolExecutor(_count_threads(n_threads)) as pool:
+    with _all_threads, ThreadPoolExecutor(_count_threads(n_threads)) as pool:
         loss = loss_in_parts(*objective.arguments, problem, pool)
         while status == lbfgs.EVALUATE:
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
@@ -236,25 +239,46 @@ def fit_subsets(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_threads: int | None = None,
+    done: Callable[[int], object] | None = None,
 ) -> list[Fit]:
     """Solve the problems of many subsets of the rows (repeats allowed), side by side on threads.
 
-    Each subset has its own seed, so the result does not depend on the number of threads.
+    Each subset has its own seed, so the result does not depend on the number of threads. The
+    sequence may make a subset when it is asked for it. ``done`` is told how many were just fitted.
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
     n_threads = min(_count_threads(n_threads), len(subsets))
+
+    def batch(span: slice) -> list[Fit]:
+        return solver.solve_subsets(problem, subsets[span], seeds[span])
+
+    spans = batches(problem, len(subsets), n_threads)
     if n_threads <= 1:
-        return solver.solve_subsets(problem, subsets, seeds)
-    # Short work in one batch a thread, long work in several, which share it more evenly.
-    batches = n_threads if sum(map(len, subsets)) < LARGE // 4 else 4 * n_threads
-    size = -(-len(subsets) // batches)
-
-    def batch(k: int) -> list[Fit]:
-        return solver.solve_subsets(problem, subsets[k : k + size], seeds[k : k + size])
-
+        return collect(map(batch, spans), done)
     with ThreadPoolExecutor(n_threads) as pool:
-        return [fit for fits in pool.map(batch, range(0, len(subsets), size)) for fit in fits]
+        return collect(pool.map(batch, spans), done)
+
+
+def batches(problem: Problem, count: int, n_workers: int) -> list[slice]:
+    """Share subsets among workers: short work in one batch each, long work in small batches.
+
+    Small batches share the work evenly, and hold few rows in memory.
+    """
+    work = count * len(problem.comparisons)
+    number = n_workers if work < LARGE // 4 else max(4 * n_workers, work // LARGE)
+    size = max(1, -(-count // max(1, number)))
+    return [slice(k, k + size) for k in range(0, count, size)]
+
+
+def collect(parts: Iterable[list[Fit]], done: Callable[[int], object] | None = None) -> list[Fit]:
+    """Join the fits of batches as they come, and tell how many came."""
+    fits: list[Fit] = []
+    for part in parts:
+        fits += part
+        if done is not None:
+            done(len(part))
+    return fits
 
 
 def _count_threads(n_threads: int | None) -> int:

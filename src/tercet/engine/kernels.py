@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.compiled import inline, inline_sums, jit, jit_sums
+from tercet.compiled import exp, inline, inline_sums, jit, jit_sums, log
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 from tercet.models.ckl import CKLModel, ckl
@@ -75,9 +75,63 @@ def edge_lengths(X: Array, edges: Index, lengths: Array) -> None:
 
 @jit_sums
 def edge_weights(
-    code: int, p: float, q: float, near: Index, far: Index, weights: Array, lengths: Array, w: Array
+    code: int,
+    p: float,
+    q: float,
+    lapse: float,
+    near: Index,
+    far: Index,
+    weights: Array,
+    lengths: Array,
+    w: Array,
+) -> tuple[float, float]:
+    """Add the slopes of the loss by the squared lengths into w; return the loss.
+
+    With a lapse rate an answer is a coin's with that probability: p becomes (1 - lapse) p +
+    lapse / 2. The second number returned is the slope of the loss by the lapse rate, zero when
+    there is none.
+    """
+    buffers = np.ones((5, BLOCK))
+    x, y, loss, d_near, d_far = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
+    total, by_lapse = 0.0, 0.0
+    for start in range(0, len(near), BLOCK):
+        size = min(BLOCK, len(near) - start)
+        i = near[start : start + size]
+        j = far[start : start + size]
+        for t in range(size):
+            x[t] = lengths[i[t]]
+            y[t] = lengths[j[t]]
+        model_loss(code, p, q, x, y, loss, d_near, d_far)
+        if lapse > 0.0:
+            # The slopes by the lapse rate go where the distances, no longer needed, were.
+            _mix(lapse, loss, d_near, d_far, x)
+            for t in range(size):
+                by_lapse += x[t] * (weights[start + t] if len(weights) > 0 else 1.0)
+        if len(weights) > 0:
+            _multiply(weights[start : start + size], loss, d_near, d_far)
+        for t in range(size):
+            total += loss[t]
+        for t in range(size):
+            w[i[t]] += d_near[t]
+            w[j[t]] += d_far[t]
+    return total, by_lapse
+
+
+@jit_sums
+def edge_loss(
+    code: int,
+    p: float,
+    q: float,
+    near: Index,
+    far: Index,
+    weights: Array,
+    lengths: Array,
+    limit: float,
 ) -> float:
-    """Add the slopes of the loss by the squared lengths into w; return the loss."""
+    """Loss of edges of these squared lengths, without slopes.
+
+    No loss is negative, so what exceeds the limit on the way is returned as it is then.
+    """
     buffers = np.ones((5, BLOCK))
     x, y, loss, d_near, d_far = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
     total = 0.0
@@ -90,13 +144,26 @@ def edge_weights(
             y[t] = lengths[j[t]]
         model_loss(code, p, q, x, y, loss, d_near, d_far)
         if len(weights) > 0:
-            _multiply(weights[start : start + size], loss, d_near, d_far)
+            for t in range(size):
+                loss[t] *= weights[start + t]
         for t in range(size):
             total += loss[t]
-        for t in range(size):
-            w[i[t]] += d_near[t]
-            w[j[t]] += d_far[t]
+        if total > limit:
+            break
     return total
+
+
+@jit
+def _mix(lapse: float, loss: Array, d_near: Array, d_far: Array, by_lapse: Array) -> None:
+    """Turn the loss -log p and its slopes into those of (1 - lapse) p + lapse / 2."""
+    for t in range(len(loss)):
+        probability = exp(-loss[t])
+        mixed = (1.0 - lapse) * probability + 0.5 * lapse
+        share = (1.0 - lapse) * probability / mixed
+        loss[t] = -log(mixed)
+        d_near[t] *= share
+        d_far[t] *= share
+        by_lapse[t] = (probability - 0.5) / mixed
 
 
 @jit
@@ -205,7 +272,8 @@ def value_and_gradient(
         lengths = np.empty(len(problem.edges))
         w = np.zeros(len(problem.edges))
         edge_lengths(X, problem.edges, lengths)
-        total = edge_weights(code, p, q, problem.near, problem.far, problem.weights, lengths, w)
+        near, far, weights = problem.near, problem.far, problem.weights
+        total, _ = edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)
         add_laplacian(X, problem.edges, w, gradient)
     else:
         total = add_rows(code, p, q, problem.comparisons, problem.weights, X, gradient)

@@ -58,7 +58,7 @@ def _edge_form(
     def slopes(span: slice) -> tuple[float, Array]:
         w = np.zeros(len(problem.edges))
         near, far, weights = problem.near[span], problem.far[span], problem.weights[span]
-        return edge_weights(code, p, q, near, far, weights, lengths, w), w
+        return edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0], w
 
     def laplacian(span: slice, X: Array, w: Array) -> Array:
         gradient = np.zeros_like(X)

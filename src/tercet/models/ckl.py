@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tercet.compiled import exp, jit, log
@@ -21,17 +22,23 @@ def ckl(
             d_near[t] = 1.0 / (a + b)
             d_far[t] = -a / (b * (a + b))
     else:
+        # Powers are taken relative to the larger of the two, so that no exponent overflows.
         half = 0.5 * q
+        log_p = math.log(p) if p > 0.0 else -math.inf
         for t in range(near.size):
             x = max(near[t], TINY)
             y = max(far[t], TINY)
-            power_x = exp(half * log(x))
-            power_y = exp(half * log(y))
-            a = power_x + p
-            b = power_y + p
+            log_x = half * log(x)
+            log_y = half * log(y)
+            smaller = exp(-abs(log_x - log_y))
+            power_x = 1.0 if log_x >= log_y else smaller
+            power_y = smaller if log_x >= log_y else 1.0
+            mu = exp(min(log_p - max(log_x, log_y), 700.0))
+            a = power_x + mu
+            b = power_y + mu
             loss[t] = log((a + b) / b)
             d_near[t] = half * power_x / (x * (a + b))
-            d_far[t] = -half * power_y * a / (y * b * (a + b))
+            d_far[t] = -half * (power_y / b) * (a / (a + b)) / y
 
 
 @dataclass(frozen=True)

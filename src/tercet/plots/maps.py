@@ -1,20 +1,20 @@
-"""The map: objects as named points."""
+"""The map: objects as named points, with ellipses where it is known how sure they are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.errors import InputError, TercetError
+from tercet.ensemble import Ensemble
+from tercet.errors import InputError
+from tercet.plots.axes import COLOURS, new_axes
+from tercet.uncertainty import Ellipses, Floats, ellipses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Okabe & Ito's colours, which people with any colour vision can tell apart.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 # Where a name may stand relative to its point: the first free place is taken, near ones first.
 _DIRECTIONS = [
@@ -29,24 +29,39 @@ _DIRECTIONS = [
 ]
 _REACHES = (4, 9, 14, 20, 30, 40, 55, 70)  # points; from the second on a line leads to the name
 
+_LANE = 0.025  # between two rows of intervals below a line, as a share of its length
+
+
+class Map(NamedTuple):
+    """What a map shows."""
+
+    points: Floats  # (n, 2); on a line the second coordinate is 0
+    names: Sequence[str] | None
+    ellipses: Ellipses | None = None
+    intervals: Floats | None = None  # (n, 3): from, to, and how far below the line
+
 
 def plot_map(
-    embedding: ArrayLike,
+    embedding: ArrayLike | Ensemble,
     names: Sequence[str] | None = None,
     *,
     groups: ArrayLike | None = None,
+    level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the first two dimensions of an embedding as a map.
+    """Draw the first two dimensions of an embedding, or of an ensemble, as a map.
 
     Parameters
     ----------
-    embedding : (n, d) array
-        With d = 1 the points lie on a line.
+    embedding : (n, d) array, or Ensemble
+        With d = 1 the points lie on a line. Of an ensemble the points' means are drawn, each with
+        an ellipse, or on a line an interval below it, that says how sure it is.
     names : sequence of str, optional
-        Written beside the points, where there is room.
+        Written beside the points, where there is room; by default the ensemble's, if it has names.
     groups : (n,) array, optional
         One colour for each distinct value.
+    level : float
+        Share of a point's distribution that its ellipse or interval holds.
     ax : matplotlib Axes, optional
         Where to draw; default a new figure.
 
@@ -54,55 +69,113 @@ def plot_map(
     -------
     matplotlib Axes
     """
-    X = np.asarray(embedding, dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] < 1:
-        raise InputError(f"an embedding has shape (objects, dimensions), got shape {X.shape}.")
-    if names is not None and len(names) != len(X):
-        raise InputError(f"there are {len(X)} points but {len(names)} names.")
-    ax = _new_axes() if ax is None else ax
-    x, y = X[:, 0], X[:, 1] if X.shape[1] > 1 else np.zeros(len(X))
-    codes = np.zeros(len(X), dtype=int)
-    if groups is not None:
-        codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-    colours = [COLOURS[code % len(COLOURS)] for code in codes]
+    shown = lay_out(embedding, names, level)
+    x, y = shown.points.T
+    colours = _colours(groups, len(x))
+    ax = new_axes() if ax is None else ax
+    if shown.ellipses is not None:
+        _draw_ellipses(ax, shown.ellipses, colours)
+    if shown.intervals is not None:
+        start, end, below = shown.intervals.T
+        ax.hlines(below, start, end, colors=colours, lw=1.5, zorder=1)
+        ax.scatter(x, below, s=5, c=colours, zorder=1)
     ax.scatter(x, y, s=18, c=colours, zorder=2)
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xticks([])  # rotation and, for most models, scale have no meaning
     ax.set_yticks([])
-    if names is not None:
+    ax.autoscale_view()
+    if shown.names is not None:
         ax.margins(0.12)
-        _write_names(ax, x, y, names, colours)
+        _write_names(ax, shown, colours)
     return ax
 
 
-def _new_axes() -> Axes:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise TercetError(
-            "Plots need Matplotlib, which is not installed: pip install 'tercet[plots]'."
-        ) from error
-    axes: Axes = pyplot.subplots(figsize=(6, 6), layout="constrained")[1]
-    return axes
+# --- what to draw -----------------------------------------------------------------------------
 
 
-def _write_names(ax: Axes, x: Any, y: Any, names: Sequence[str], colours: Sequence[str]) -> None:
+def lay_out(
+    embedding: ArrayLike | Ensemble, names: Sequence[str] | None = None, level: float = 0.95
+) -> Map:
+    """Work out what `plot_map` draws, without drawing it; see there."""
+    ensemble = embedding if isinstance(embedding, Ensemble) else None
+    X = np.asarray(embedding if ensemble is None else ensemble.point_mean(), dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] < 1:
+        raise InputError(f"an embedding has shape (objects, dimensions), got shape {X.shape}.")
+    if names is None and ensemble is not None:
+        names = ensemble.names
+    if names is not None and len(names) != len(X):
+        raise InputError(f"there are {len(X)} points but {len(names)} names.")
+    points = X[:, :2] if X.shape[1] > 1 else np.column_stack([X[:, 0], np.zeros(len(X))])
+    if ensemble is None:
+        return Map(points, names)
+    interval = ensemble.point_interval(level)[:, 0]  # checks the level, too
+    if X.shape[1] == 1:
+        return Map(points, names, intervals=_in_lanes(interval))
+    covariance = ensemble.point_covariance()[:, :2, :2]
+    return Map(points, names, ellipses=ellipses(points, covariance, level))
+
+
+def _in_lanes(interval: Floats) -> Floats:
+    """Intervals (n, 2) with, as a third column, the first row below the line with room for each."""
+    length = float(interval.max() - interval.min())
+    below = np.empty(len(interval))
+    ends: list[float] = []  # of the last interval in each row
+    for i in np.argsort(interval[:, 0], kind="stable"):
+        free = (k for k, end in enumerate(ends) if end + _LANE * length < interval[i, 0])
+        lane = next(free, len(ends))
+        ends[lane : lane + 1] = [float(interval[i, 1])]
+        below[i] = -(lane + 1.5) * _LANE * length
+    return np.column_stack([interval, below])
+
+
+def _colours(groups: ArrayLike | None, n: int) -> list[str]:
+    codes = np.zeros(n, dtype=int)
+    if groups is not None:
+        codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+        if codes.shape != (n,):
+            raise InputError(f"there are {n} points but groups of shape {codes.shape}.")
+    return [COLOURS[code % len(COLOURS)] for code in codes]
+
+
+# --- drawing ----------------------------------------------------------------------------------
+
+
+def _draw_ellipses(ax: Axes, shapes: Ellipses, colours: Sequence[str]) -> None:
+    from matplotlib.patches import Ellipse
+
+    for centre, half, angle, colour in zip(*shapes, colours, strict=True):
+        patch = Ellipse(
+            tuple(centre),
+            *(2.0 * half),
+            angle=float(np.degrees(angle)),
+            facecolor=(colour, 0.12),
+            edgecolor=(colour, 0.45),
+            lw=0.8,
+            zorder=1,
+        )
+        ax.add_patch(patch)
+
+
+def _write_names(ax: Axes, shown: Map, colours: Sequence[str]) -> None:
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
+    assert shown.names is not None
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()  # settles the layout, so that sizes in pixels are final
     inside = ax.get_window_extent()
-    pixels = ax.transData.transform(np.column_stack([x, y]))
+    pixels = ax.transData.transform(shown.points)
     taken = [Bbox.from_extents(u - 3, v - 3, u + 3, v + 3) for u, v in pixels]
-    for i, name in enumerate(names):
-        places = [(reach, *place) for reach in _REACHES for place in _DIRECTIONS]
+    above = [place for place in _DIRECTIONS if place[1] > 0]
+    directions = _DIRECTIONS if shown.intervals is None else above
+    places = [(reach, *place) for reach in _REACHES for place in directions]
+    for i, name in enumerate(shown.names):
         for reach, dx, dy, horizontal, vertical in places:
             line = {"arrowstyle": "-", "color": colours[i], "lw": 0.5, "shrinkA": 0, "shrinkB": 3}
             text = ax.annotate(
                 name.replace("$", r"\$"),  # a dollar sign would start a formula
-                (x[i], y[i]),
+                tuple(shown.points[i]),
                 xytext=(reach * dx, reach * dy),
                 textcoords="offset points",
                 ha=horizontal,

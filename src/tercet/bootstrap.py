@@ -1,0 +1,338 @@
+"""Bootstrap: embed many resamples of the answers (paper, section 3.2)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tercet.diagnosis import warn_about
+from tercet.embedder import Embedder, Floats, Seed, is_count, is_number, oriented, require
+from tercet.engine.backend import fit_anywhere
+from tercet.engine.fit import Fit
+from tercet.engine.problem import Problem, build_problem
+from tercet.ensemble import Ensemble
+from tercet.errors import DataWarning, InputError, TercetError
+from tercet.metrics import satisfied, squared_distances
+from tercet.parallel import count_threads
+from tercet.progress import progress_bar
+from tercet.provenance import entropy_of, record, seed_for
+from tercet.replicates import is_finite, judge, runs_away, warn_about_replicates
+from tercet.resampling import (
+    UNITS,
+    Draw,
+    Replicates,
+    Rows,
+    Units,
+    draw_answers,
+    find_units,
+    resample,
+    sample_size,
+    votes,
+)
+from tercet.triplets import Triplets, as_triplets
+
+__all__ = ["Bootstrap"]
+
+ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "none"}
+
+# What random numbers are for: the first word of the key that spawns a seed from the entropy. The
+# second is the number of the replicate, so no replicate depends on how many there are.
+ROWS, STARTS, ALL_ANSWERS, REFERENCE = range(4)
+
+_WARM = "replicates start from the fit to all answers: another bootstrap, blind to other optima"
+
+
+class Bootstrap(BaseEstimator):  # type: ignore[misc]
+    """Many embeddings, each of a resample of the answers; how they differ says how sure they are.
+
+    Parameters
+    ----------
+    estimator : Embedder
+        Such as ``STE(2)``. Its ``random_state`` is not used.
+    n_samples : int
+        Number of replicates b.
+    fraction : float
+        Share r of the units in a replicate: ⌊r·m⌋ of m are drawn uniformly.
+    replace : bool, optional
+        Whether with replacement; by default only when fraction is 1.
+    unit : {"answer", "observer", "screen"}
+        What is drawn: answers one by one, or all answers of an observer or a screen together.
+        Where all weights are whole numbers they are counts, and every vote is an answer; other
+        weights travel with their rows.
+    parametric : bool
+        Draw new answers to the same questions from the model fitted to all answers instead. The
+        estimator needs a penalty: draws from an overfitted maximum vary too little.
+    alignment : {"scale", "paper", "rotate", "none"}
+        How the embeddings are laid on each other: by rotation, reflection, translation and scale on
+        their common mean, or on one of them chosen at random as in the paper; the first without
+        scale; or not at all.
+    correction : bool
+        Subsamples without replacement vary more than the estimate from all answers does, by
+        (1 − r)/r in variance. Shrink that, towards the embedding of all answers (on which the
+        replicates are then laid). Not valid where the answers hardly contradict each other.
+    warm_start : bool
+        Start every replicate from the embedding of all answers. That is a different bootstrap, and
+        hides other optima.
+    n_jobs : int, optional
+        Threads, all cores by default and with -1. Inside ``joblib.parallel_config(backend=...)``
+        batches of replicates run on that backend instead, n_jobs being its own. The result does
+        not depend on either.
+    random_state : None, int or numpy.random.Generator
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal only.
+
+    Attributes
+    ----------
+    ensemble_ : Ensemble
+        The embeddings, with the loss of each among its statistics.
+    n_failed_ : int
+        Replicates that could not be fitted and are not in the ensemble.
+    classes_ : array([-1, 1])
+        The answers "far" and "near", in the order of `predict_proba`.
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> points, _ = tc.simulate.gaussian_mixture(50, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 4000, noise=0.3, random_state=0)
+    >>> tc.Bootstrap(tc.STE(2), n_samples=20, random_state=0).fit(answers).ensemble_
+    Ensemble(20 draws of 50 objects in 2 dimensions, STEModel(), from bootstrap)
+    """
+
+    def __init__(
+        self,
+        estimator: Embedder,
+        n_samples: int = 100,
+        *,
+        fraction: float = 1.0,
+        replace: bool | None = None,
+        unit: str = "answer",
+        parametric: bool = False,
+        alignment: str = "scale",
+        correction: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_samples = n_samples
+        self.fraction = fraction
+        self.replace = replace
+        self.unit = unit
+        self.parametric = parametric
+        self.alignment = alignment
+        self.correction = correction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    @classmethod
+    def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
+        """The paper's settings (section 5): 20 subsamples of 40 %, laid on one of them."""
+        settings: dict[str, Any] = {"n_samples": 20, "fraction": 0.4, "replace": False}
+        settings |= {"unit": "answer", "alignment": "paper", "random_state": random_state}
+        return cls(estimator, **(settings | changes))
+
+    def fit(self, X: Any, y: ArrayLike | None = None, *, n_objects: int | None = None) -> Self:
+        """Embed the replicates.
+
+        Parameters
+        ----------
+        X : Triplets, (m, 3) or (m, 4) array, or data frame
+            The comparisons.
+        y : (m,) array of +1 and -1, optional
+            -1 turns a row around, as in ``STE.fit``.
+        n_objects : int, optional
+            Goes before the estimator's.
+        """
+        self._check_parameters()
+        n_objects = self.estimator.n_objects if n_objects is None else n_objects
+        triplets = oriented(as_triplets(X, n_objects), y)
+        warn_about(triplets, min_answers=self.estimator.n_components + 1, stacklevel=3)
+        self._warn_about_screens(triplets)
+        entropy = entropy_of(self.random_state)
+        task = self._task(triplets)
+        full = self._fit_all(task, entropy)
+        draw, spread = self._draw(triplets, task, full)
+        subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in range(self.n_samples)])
+        starts = [seed_for(entropy, STARTS, k) for k in range(self.n_samples)]
+        solver = self.estimator.solver(full.embedding if full and self.warm_start else None)
+        with progress_bar(self.n_samples, "replicates", self.progress) as bar:
+            fits = fit_anywhere(solver, task.problem, subsets, starts, self.n_jobs, bar.update)
+        outcome = judge(fits, self.estimator.objective(), triplets, subsets)
+        if not outcome.kept:
+            raise TercetError(f"all {len(fits)} replicates failed: {fits[0].reason}.")
+        kept = [fits[k] for k in outcome.kept]
+        draws = np.array([_centred(fit) for fit in kept])
+        chosen = np.random.default_rng(seed_for(entropy, REFERENCE)).integers(len(kept))
+        self.ensemble_ = Ensemble(
+            draws,
+            statistics={"loss": np.array([fit.loss for fit in kept])},
+            model=self.estimator.model(),
+            names=triplets.names,
+            alignment=ALIGNMENTS[self.alignment],
+            reference=draws[chosen] if self.alignment == "paper" else None,
+            centre=_centred(full) if full and self.correction else None,
+            spread=spread,
+            provenance=record(
+                "bootstrap",
+                self,
+                entropy,
+                counts=outcome.counts,
+                n_answers=len(task.every),
+                notes=[_WARM] if self.warm_start else [],
+            ),
+        )
+        self.n_failed_ = outcome.counts["failed"]
+        self.classes_ = np.array([-1, 1])
+        warn_about_replicates(outcome, type(self.estimator).__name__, stacklevel=3)
+        return self
+
+    def predict_proba(self, Q: Any) -> Floats:
+        """Probability (m, 2) that the next person answers "far" and "near", for STE, TSTE, CKL."""
+        check_is_fitted(self, "ensemble_")
+        near = self.ensemble_.answer_probability(Q)
+        return np.stack([1.0 - near, near], axis=1)
+
+    def predict(self, Q: Any) -> NDArray[np.int64]:
+        """The likelier answer (m,), +1 for near and -1 for far; π decides where there is no model.
+
+        ``ensemble_.predict`` abstains where it is not sure.
+        """
+        check_is_fitted(self, "ensemble_")
+        ensemble: Ensemble = self.ensemble_
+        has_answers = ensemble.model is not None and ensemble.model.is_probability
+        ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
+        return np.where(ask(Q) > 0.5, 1, -1)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _task(self, triplets: Triplets) -> _Task:
+        """What replicates choose rows from: the answers and, if parametric, their opposites."""
+        counts = votes(triplets) if self.unit == "answer" else None
+        weights = None if counts is not None else triplets.weights
+        rows = triplets.array
+        if self.parametric:
+            rows = np.concatenate([rows, oriented(triplets, np.full(len(rows), -1)).array])
+            weights = None if weights is None else np.tile(weights, 2)
+        every = np.arange(len(triplets))
+        every = every if counts is None else np.repeat(every, counts)
+        units = find_units(triplets, self.unit)
+        size = sample_size(self.fraction, units.number, self.unit)
+        problem = build_problem(rows, triplets.n_objects, weights)
+        return _Task(problem, counts, every, units, size)
+
+    def _fit_all(self, task: _Task, entropy: int) -> Fit | None:
+        """The embedding of all answers, where it is needed."""
+        if not (self.parametric or self.correction or self.warm_start):
+            return None
+        seed = seed_for(entropy, ALL_ANSWERS)
+        fit = self.estimator.solver().solve_subsets(task.problem, [task.every], [seed])[0]
+        if not is_finite(fit):
+            raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
+        return fit
+
+    def _draw(self, triplets: Triplets, task: _Task, full: Fit | None) -> tuple[Draw, float]:
+        """How a replicate is drawn, and how much to spread it about the centre."""
+        if self.parametric and full:
+            near, far = squared_distances(full.embedding, triplets)
+            model, d = self.estimator.model(), self.estimator.n_components
+            return draw_answers(model.probability(near, far, d), task.counts), 1.0
+        draw = resample(task.units, task.size, self._replaces)
+        if not (self.correction and full):
+            return draw, 1.0
+        if runs_away(self.estimator.objective()) and satisfied(full.embedding, triplets).all():
+            warnings.warn(
+                "the embedding of all answers satisfies every one of them, so its size means "
+                "nothing, and correction=True with it; add a penalty, such as penalty=1/30.",
+                DataWarning,
+                stacklevel=3,
+            )
+        return draw, math.sqrt(task.size / (task.units.number - task.size))
+
+    @property
+    def _replaces(self) -> bool:
+        return self.fraction == 1.0 if self.replace is None else self.replace
+
+    def _check_parameters(self) -> None:
+        estimator = self.estimator
+        is_embedder = isinstance(estimator, Embedder)
+        require(self, "estimator", is_embedder, "an unfitted estimator such as STE(2)")
+        estimator._check_parameters()
+        require(self, "n_samples", is_count(self.n_samples), "a positive whole number")
+        valid = is_number(self.fraction) and 0.0 < self.fraction <= 1.0
+        require(self, "fraction", valid, "a number above 0 and up to 1")
+        require(self, "replace", self.replace in (None, True, False), "True, False or None")
+        require(self, "unit", self.unit in UNITS, _either(UNITS))
+        require(self, "alignment", self.alignment in ALIGNMENTS, _either(ALIGNMENTS))
+        count_threads(self.n_jobs)
+        if self.parametric:
+            self._check_parametric()
+        elif self.fraction == 1.0 and not self._replaces:
+            raise InputError(
+                "replace=False with fraction=1 draws all answers every time; use a fraction below "
+                "1, such as 0.4, or replace=True."
+            )
+        if self.correction and (self.parametric or self.fraction == 1.0 or self._replaces):
+            raise InputError(
+                "correction=True is for subsamples drawn without replacement: use a fraction below "
+                "1 (and replace=None), or correction=False."
+            )
+        if self.warm_start:
+            estimator.solver(np.zeros((1, estimator.n_components)))  # says so where it cannot
+
+    def _check_parametric(self) -> None:
+        objective, name = self.estimator.objective(), type(self.estimator).__name__
+        if self.fraction != 1.0 or self.replace is not None or self.unit != "answer":
+            raise InputError(
+                "parametric=True draws new answers to all questions instead of resampling: leave "
+                "out fraction, replace and unit."
+            )
+        if not objective.model.is_probability:
+            raise InputError(
+                f"parametric=True draws answers from a model's probabilities, and {name} has none; "
+                "use STE(2, penalty=1/30), TSTE or CKL, or parametric=False."
+            )
+        if objective.penalty <= 0.0:
+            raise InputError(
+                f"parametric=True needs a penalty, such as {name}({objective.n_components}, "
+                "penalty=1/30): the maximum of the likelihood fits the noise too, and answers "
+                "drawn from it vary too little."
+            )
+
+    def _warn_about_screens(self, triplets: Triplets) -> None:
+        screens = triplets.screens
+        if self.unit == "answer" and screens is not None and len(np.unique(screens)) < len(screens):
+            instead = " and parametric=False" if self.parametric else ""
+            warnings.warn(
+                "answers of one screen are one choice, but are drawn one by one here, so the "
+                f"result will look surer than it is; use unit='screen'{instead}.",
+                DataWarning,
+                stacklevel=3,
+            )
+
+
+class _Task(NamedTuple):
+    """What is resampled."""
+
+    problem: Problem
+    counts: Rows | None  # how often each answer was given, where it was counted
+    every: Rows  # rows that make up all answers
+    units: Units
+    size: int  # how many of them make a replicate
+
+
+def _centred(fit: Fit) -> Floats:
+    return np.asarray(fit.embedding - fit.embedding.mean(axis=0))
+
+
+def _either(values: Any) -> str:
+    return "one of " + ", ".join(map(repr, values))

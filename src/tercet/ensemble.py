@@ -1,0 +1,329 @@
+"""Ensemble: many embeddings of the same objects, and what they say together.
+
+Whoever reads an ensemble need not know whether a bootstrap or a sampler made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tercet import storage, uncertainty
+from tercet.draws import encode_pairs
+from tercet.errors import InputError
+from tercet.held import Held
+from tercet.parallel import count_threads, in_order
+from tercet.triplets import Triplets
+from tercet.uncertainty import DEFAULT_METHOD, Ellipses, Floats, Index
+
+__all__ = ["Ensemble"]
+
+LARGEST_TABLE = 2**25  # distances held at a time: 256 MB
+BLOCK = 2**20  # distances, or probabilities, that one task of all_probabilities makes
+
+
+class Ensemble(Held):
+    """Many embeddings, or distance matrices, of the same objects. Immutable.
+
+    Parameters
+    ----------
+    draws : (S, n, d) array, or (S, n, n) with kind="distances"
+        Points as they were drawn, or symmetric matrices of distances.
+    kind : {"points", "distances"}
+    chains : (S,) integer array, optional
+        The chain each draw came from; default all 0.
+    parameters : mapping of str to (S,) array, optional
+        What was drawn with the points: "variance", "lapse", "exponent", "mu".
+    statistics : mapping of str to (S,) array, optional
+        What is known of each draw: "log_posterior", "loss".
+    model : Model, optional
+        The model of one comparison.
+    names : sequence of str, optional
+        The names of the objects.
+    alignment : {"none", "rotate", "scale"}
+        How `samples` are laid on each other: as drawn; by rotation, reflection and translation; or
+        by those and scale. Only "scale" changes distances, and with them π.
+    reference : (n, d) array, optional
+        What they are laid on; by default their common mean (generalised Procrustes).
+    centre : (n, d) array, optional
+        The embedding of all answers, where the draws are of subsamples: distances become D_centre
+        + spread·(D − D_centre), and samples, laid on it, centre + spread·(sample − centre).
+    spread : float
+        √(r/(1 − r)) for subsamples of the share r.
+    provenance : dict, optional
+        Where the draws came from, as JSON knows it: source, settings, seed, diagnostics.
+    """
+
+    # --- distances ----------------------------------------------------------------------------
+
+    def distances(self, pairs: ArrayLike | None = None) -> Floats:
+        """Distances in every draw, (S, m).
+
+        Parameters
+        ----------
+        pairs : (m, 2) array of numbers or names, optional
+            Default: all pairs i < j, in the order of SciPy's pdist.
+        """
+        return self._distances(encode_pairs(pairs, self.n_objects, self.names))
+
+    def distance_interval(self, pairs: ArrayLike | None = None, level: float = 0.95) -> Floats:
+        """Interval (m, 2) that holds the share ``level`` of the draws of each distance."""
+        return _interval(self.distances(pairs), level)
+
+    # --- comparisons --------------------------------------------------------------------------
+
+    def triplet_probability(
+        self, Q: Any, method: str = DEFAULT_METHOD, n_jobs: int | None = None
+    ) -> Floats:
+        """Probability π (m,) that near is truly nearer than far (paper, section 3.2).
+
+        Parameters
+        ----------
+        Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
+        method : {"paper", "joint", "vote"}
+            See `tercet.uncertainty.triplet_probability`.
+        n_jobs : int, optional
+            Threads, all cores by default; the result does not depend on them.
+        """
+        jobs = count_threads(n_jobs)
+
+        def probability(table: Floats, near: Index, far: Index) -> Floats:
+            return uncertainty.triplet_probability(table, near, far, method, jobs)
+
+        return self._by_pairs(self._encode(Q), self._distances, probability)
+
+    def answer_probability(self, Q: Any) -> Floats:
+        """Probability (m,) that the next person answers "near".
+
+        The model's probability on the draws as drawn, with their parameters, averaged; alignment
+        and the correction of subsamples play no part.
+
+        Parameters
+        ----------
+        Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
+        """
+        model = self.model
+        if model is None:
+            raise InputError(
+                "this ensemble has no model, so it cannot say what people will answer; "
+                "triplet_probability says what is true."
+            )
+        if self.kind == "distances" and getattr(model, "alpha", 0.0) is None:
+            raise InputError("alpha depends on the dimension, which distances lack; give alpha.")
+        d = self.n_components if self.kind == "points" else 2
+        drawn = self._fields.parameters
+
+        def probability(table: Floats, near: Index, far: Index) -> Floats:
+            return uncertainty.answer_probability(table, near, far, model, d, drawn)
+
+        return self._by_pairs(self._encode(Q), self._squared_as_drawn, probability)
+
+    def all_probabilities(
+        self, method: str = DEFAULT_METHOD, n_jobs: int | None = None
+    ) -> Iterator[tuple[int, Floats]]:
+        """For one anchor after the other: its number, and π (n, n) of all its comparisons.
+
+        Row j, column l: the probability that j is nearer to the anchor than l is. The row and the
+        column of the anchor are NaN. Only a few of the matrices are in memory at a time.
+
+        Parameters
+        ----------
+        method, n_jobs
+            As in `triplet_probability`.
+        """
+        uncertainty.check_method(method)
+        return self._each_anchor(method, count_threads(n_jobs))
+
+    def _each_anchor(self, method: str, n_jobs: int) -> Iterator[tuple[int, Floats]]:
+        n = self.n_objects
+        size = max(1, BLOCK // (n * max(n, self.n_samples)))
+        blocks = [range(start, min(start + size, n)) for start in range(0, n, size)]
+
+        def block(anchors: range) -> list[tuple[int, Floats]]:
+            pairs = np.stack(np.meshgrid(anchors, range(n), indexing="ij"), axis=-1)
+            table = self._distances(pairs.reshape(-1, 2))
+            parts = np.split(table, len(anchors), axis=1)
+            return [
+                (anchor, _without(anchor, uncertainty.pairwise_probability(part, method)))
+                for anchor, part in zip(anchors, parts, strict=True)
+            ]
+
+        for results in in_order(block, blocks, n_jobs):
+            yield from results
+
+    def average_uncertainty(
+        self, over: Any = None, method: str = DEFAULT_METHOD, n_jobs: int | None = None
+    ) -> float:
+        """Mean of min(π, 1 − π) over all comparisons, or of 1 − π over those given as true.
+
+        The paper's two averages (supplement): the first knows no truth; the second is for lists of
+        true triplets, whose weights count.
+
+        Parameters
+        ----------
+        over : Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
+        method, n_jobs
+            As in `triplet_probability`.
+        """
+        if over is not None:
+            weights = over.weights if isinstance(over, Triplets) else None
+            p = self.triplet_probability(over, method, n_jobs)
+            return float(np.average(1.0 - p, weights=weights))
+        n = self.n_objects
+        every = self.all_probabilities(method, n_jobs)
+        total = sum(uncertainty.total_uncertainty(p) for _, p in every)
+        return total / (n * (n - 1) * (n - 2) // 2)
+
+    def predict(
+        self, Q: Any, threshold: float = 0.9, method: str = DEFAULT_METHOD
+    ) -> NDArray[np.int64]:
+        """+1 where π > threshold, -1 where π < 1 − threshold, else 0: abstains (section 4.1).
+
+        Parameters
+        ----------
+        Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
+        threshold : float
+            From ½ up to, but not including, 1.
+        method
+            As in `triplet_probability`.
+        """
+        if not 0.5 <= threshold < 1.0:
+            raise InputError(f"threshold must lie in [0.5, 1), got {threshold!r}.")
+        p = self.triplet_probability(Q, method)
+        return (p > threshold).astype(np.int64) - (1.0 - p > threshold)
+
+    # --- points -------------------------------------------------------------------------------
+
+    def point_mean(self) -> Floats:
+        """Mean position (n, d) of every point over the samples."""
+        return np.asarray(self.samples.mean(axis=0))
+
+    def point_covariance(self) -> Floats:
+        """Covariance (n, d, d) of every point over the samples, S − 1 in the denominator."""
+        return uncertainty.point_covariance(self.samples)
+
+    def point_percentile(self, q: ArrayLike) -> Floats:
+        """Percentiles, q from 0 to 100, of every coordinate: (n, d), or (len(q), n, d)."""
+        return np.asarray(np.percentile(self.samples, np.asarray(q, dtype=np.float64), axis=0))
+
+    def point_interval(self, level: float = 0.95) -> Floats:
+        """Interval (n, d, 2) that holds the share ``level`` of the samples of each coordinate."""
+        return _interval(self.samples, level)
+
+    def ellipses(self, level: float = 0.95) -> Ellipses:
+        """Ellipses of two-dimensional points that hold ``level`` of normal distributions."""
+        if self.n_components != 2:
+            raise InputError(
+                f"ellipses are for maps of two dimensions, and this one has {self.n_components}; "
+                "point_covariance and point_interval are for any."
+            )
+        _check_level(level)
+        return uncertainty.ellipses(self.point_mean(), self.point_covariance(), level)
+
+    # --- the draws as a whole -----------------------------------------------------------------
+
+    def to_arviz(self, pairs: ArrayLike | None = None) -> Any:
+        """The ensemble as ArviZ's InferenceData (0.x) or DataTree (1.x).
+
+        The posterior has "embedding" (chain, draw, object, dimension), laid on each other,
+        "distance" (chain, draw, pair) and the parameters; sample_stats has the statistics,
+        "log_posterior" under ArviZ's name "lp".
+
+        Parameters
+        ----------
+        pairs : (m, 2) array of numbers or names, optional
+            The pairs whose distances to include, by default all; choose some of many objects.
+        """
+        labels, counts = np.unique(self.chains, return_counts=True)
+        if counts.min() < counts.max():
+            raise InputError(
+                f"ArviZ wants chains of equal length, and these have {counts.tolist()} draws; "
+                "choose draws with [...] first."
+            )
+        rows = np.argsort(self.chains, kind="stable").reshape(len(labels), -1)
+        chosen = encode_pairs(pairs, self.n_objects, self.names)
+        names = self.names or tuple(map(str, range(self.n_objects)))
+        coords: dict[str, Any] = {
+            "chain": labels,
+            "object": list(names) if self.names else list(range(self.n_objects)),
+            "pair": [f"{names[i]}–{names[j]}" for i, j in chosen.tolist()],
+        }
+        posterior = {"distance": self._distances(chosen)[rows]}
+        dims = {"distance": ["pair"], "embedding": ["object", "dimension"]}
+        if self.kind == "points":
+            posterior["embedding"] = self.samples[rows]
+            coords["dimension"] = list(range(self.n_components))
+        posterior |= {name: column[rows] for name, column in self.parameters.items()}
+        stats = {
+            "lp" if name == "log_posterior" else name: column[rows]
+            for name, column in self.statistics.items()
+        }
+        return storage.to_arviz(posterior, stats, coords, dims)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    @cached_property
+    def _columns(self) -> Floats:
+        """The points whose distances count, (n, d, S)."""
+        points = self._laid if self._fields.alignment == "scale" else self.draws
+        return np.ascontiguousarray(points.transpose(1, 2, 0))
+
+    def _distances(self, pairs: Index) -> Floats:
+        """Distances (S, m), corrected where there is a centre."""
+        if self.kind == "distances":
+            return self.draws[:, pairs[:, 0], pairs[:, 1]]
+        found = uncertainty.distances(self._columns, pairs)
+        centre, spread = self._fields.centre, self._fields.spread
+        if centre is None:
+            return found
+        base = uncertainty.distances(centre[:, :, np.newaxis], pairs)
+        return np.asarray(base + spread * (found - base))
+
+    def _squared_as_drawn(self, pairs: Index) -> Floats:
+        if self.kind == "distances":
+            return self.draws[:, pairs[:, 0], pairs[:, 1]] ** 2
+        return uncertainty.distances(self.draws.transpose(1, 2, 0), pairs, squared=True)
+
+    def _by_pairs(
+        self,
+        comparisons: Index,
+        table: Callable[[Index], Floats],
+        probability: Callable[[Floats, Index, Index], Floats],
+    ) -> Floats:
+        """Probabilities of comparisons (m, 4), in parts whose table of distances fits."""
+        pairs, near, far = uncertainty.number_pairs(comparisons, self.n_objects)
+        if len(pairs) * len(self) <= LARGEST_TABLE or len(comparisons) == 1:
+            return probability(table(pairs), near, far)
+        halves = np.array_split(comparisons, 2)
+        return np.concatenate([self._by_pairs(half, table, probability) for half in halves])
+
+    @cached_property
+    def _objects(self) -> Triplets:
+        return Triplets([[0, 1, 2]], n_objects=self.n_objects, names=self.names)
+
+    def _encode(self, Q: Any) -> Index:
+        """Comparisons of any kind as (m, 4) numbers."""
+        array = self._objects.encode(Q)
+        return array if array.shape[1] == 4 else array[:, [0, 1, 0, 2]]
+
+
+def _without(anchor: int, probability: Floats) -> Floats:
+    """Blank the row and the column of the anchor."""
+    probability[anchor] = probability[:, anchor] = np.nan
+    return probability
+
+
+def _interval(values: Floats, level: float) -> Floats:
+    """Percentiles (..., 2) over the first axis that leave the same share out on either side."""
+    _check_level(level)
+    ends = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return np.moveaxis(ends, 0, -1)
+
+
+def _check_level(level: float) -> None:
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}.")

@@ -1,0 +1,44 @@
+"""Threads: how many, and results in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from numbers import Integral
+from typing import TypeVar
+
+from tercet.errors import InputError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """How many threads are meant; None and -1 are all cores."""
+    if n_jobs is None or n_jobs == -1:
+        return os.cpu_count() or 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise InputError(
+            f"n_jobs must be a positive whole number, or -1 for all cores, got {n_jobs!r}."
+        )
+    return int(n_jobs)
+
+
+def in_order(function: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterator[R]:
+    """Like ``map``, on threads, in order and only a few items ahead: memory stays bounded."""
+    todo = iter(items)
+    first = list(islice(todo, 2))
+    if n_jobs == 1 or len(first) < 2:
+        yield from map(function, first)
+        yield from map(function, todo)
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        ahead: deque[Future[R]] = deque(pool.submit(function, item) for item in first)
+        ahead.extend(pool.submit(function, item) for item in islice(todo, n_jobs))
+        while ahead:
+            result = ahead.popleft().result()
+            ahead.extend(pool.submit(function, item) for item in islice(todo, 1))
+            yield result

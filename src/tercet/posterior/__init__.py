@@ -1,0 +1,6 @@
+"""Embeddings drawn from a posterior: priors, samplers, diagnostics (paper, section 3.1)."""
+
+from tercet.posterior.posterior import Posterior
+from tercet.posterior.priors import DistancePrior, NormalPrior
+
+__all__ = ["DistancePrior", "NormalPrior", "Posterior"]

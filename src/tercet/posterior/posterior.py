@@ -1,0 +1,261 @@
+"""Posterior: draw embeddings from what the answers and a prior say (paper, section 3.1)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tercet.diagnosis import warn_about
+from tercet.embedder import Embedder, Floats, is_count, oriented, require
+from tercet.ensemble import Ensemble
+from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.parallel import count_threads
+from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
+from tercet.posterior.draw import Drawn, Plan, draw
+from tercet.posterior.priors import DistancePrior, NormalPrior
+from tercet.posterior.settings import check_learn, default_prior
+from tercet.provenance import Seed, entropy_of, record
+from tercet.resampling import count_answers
+from tercet.triplets import Triplets, as_triplets
+
+__all__ = ["Posterior"]
+
+SAMPLERS = ("hmc", "elliptical_slice", "laplace")
+WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
+
+
+class Posterior(BaseEstimator):  # type: ignore[misc]
+    """Embeddings drawn from the posterior of a model that is a probability: STE, TSTE or CKL.
+
+    Parameters
+    ----------
+    estimator : STE, TSTE or CKL
+        Its model and dimension. A penalty stands for a prior of variance 1 / (2 penalty); its
+        other parameters are not used.
+    prior : NormalPrior or DistancePrior, optional
+        By default points are normal around zero and their variance is learned with them (for a
+        model that does not see the size of a map, it is 1).
+    sampler : {"hmc", "elliptical_slice", "laplace"}, optional
+        Hamiltonian Monte Carlo, the default; elliptical slice sampling, the paper's (the default
+        with a DistancePrior); or the Laplace approximation, a quick preview and no more.
+    n_samples : int
+        Draws of each chain.
+    n_chains : int
+        Chains, each from a start of its own; more than one shows whether they agree.
+    warmup : int, optional
+        Draws of each chain that come before and are thrown away; by default 500, and 1000 for
+        elliptical slice sampling.
+    learn : sequence of str, or dict
+        What to estimate with the points: "lapse", the share of answers given at random, and for
+        CKL "exponent" and "mu". A dict gives the priors: ``{"lapse": (a, b)}`` for Beta(a, b),
+        ``{"exponent": (median, spread)}`` for a log-normal one.
+    start : {"mode", "likelihood"}
+        Whether chains start near modes of the posterior, or at the maximum of the likelihood as in
+        the paper.
+    n_jobs : int, optional
+        Threads, one a chain at most; all cores by default and with -1. The result does not depend
+        on it.
+    random_state : None, int or numpy.random.Generator
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal only.
+
+    Attributes
+    ----------
+    ensemble_ : Ensemble
+        The draws, chain after chain, as drawn; with the parameters drawn with them and the
+        log-posterior of each among its statistics.
+    diagnostics_ : Diagnostics or None
+        R-hat and effective sample sizes; None for the Laplace approximation.
+    classes_ : array([-1, 1])
+        The answers "far" and "near", in the order of `predict_proba`.
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> points, _ = tc.simulate.gaussian_mixture(50, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 2000, noise=0.3, random_state=0)
+    >>> tc.Posterior(tc.STE(2), n_chains=2, random_state=0).fit(answers).ensemble_
+    Ensemble(2000 draws of 50 objects in 2 dimensions, 2 chains, STEModel(), from posterior)
+    """
+
+    def __init__(
+        self,
+        estimator: Embedder,
+        *,
+        prior: NormalPrior | DistancePrior | None = None,
+        sampler: str | None = None,
+        n_samples: int = 1000,
+        n_chains: int = 4,
+        warmup: int | None = None,
+        learn: Sequence[str] | Mapping[str, tuple[float, float]] = (),
+        start: str = "mode",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.prior = prior
+        self.sampler = sampler
+        self.n_samples = n_samples
+        self.n_chains = n_chains
+        self.warmup = warmup
+        self.learn = learn
+        self.start = start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+        self._check_estimator()
+
+    @classmethod
+    def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
+        """The paper's settings (section 5): 500 elliptical-slice draws from the maximum likelihood.
+
+        One chain, no warm-up, a known prior variance of 15.
+        """
+        settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
+        settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
+        return cls(estimator, **(settings | {"random_state": random_state} | changes))
+
+    def fit(self, X: Any, y: ArrayLike | None = None, *, n_objects: int | None = None) -> Self:
+        """Draw from the posterior given the answers.
+
+        Parameters
+        ----------
+        X : Triplets, (m, 3) or (m, 4) array, or data frame
+            The comparisons; their weights count answers.
+        y : (m,) array of +1 and -1, optional
+            -1 turns a row around, as in ``STE.fit``.
+        n_objects : int, optional
+            Goes before the estimator's.
+        """
+        plan = self._plan()
+        n_objects = self.estimator.n_objects if n_objects is None else n_objects
+        triplets = oriented(as_triplets(X, n_objects), y)
+        warn_about(triplets, min_answers=plan.n_components + 1, stacklevel=3)
+        _warn_about_screens(triplets)
+        entropy = entropy_of(self.random_state)
+        drawn = draw(plan, triplets, entropy, count_threads(self.n_jobs), self.progress)
+        self.diagnostics_: Diagnostics | None = None
+        if plan.sampler != "laplace" and plan.n_samples >= 4:
+            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.astray)
+        self.ensemble_ = self._ensemble(plan, drawn, triplets, entropy)
+        self.classes_ = np.array([-1, 1])
+        self._warn_about_chains(plan)
+        return self
+
+    def predict_proba(self, Q: Any) -> Floats:
+        """Probability (m, 2) that the next person answers "far" and "near"."""
+        check_is_fitted(self, "ensemble_")
+        near = self.ensemble_.answer_probability(Q)
+        return np.stack([1.0 - near, near], axis=1)
+
+    def predict(self, Q: Any) -> NDArray[np.int64]:
+        """The likelier answer (m,), +1 for near and -1 for far.
+
+        ``ensemble_.predict`` abstains where it is not sure.
+        """
+        return np.where(self.predict_proba(Q)[:, 1] > 0.5, 1, -1)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _check_estimator(self) -> None:
+        estimator = self.estimator
+        if not isinstance(estimator, Embedder):
+            require(self, "estimator", False, "STE, TSTE or CKL, such as STE(2)")
+        if not estimator.model().is_probability:
+            raise InputError(
+                f"{type(estimator).__name__} is a loss, not a probability of answers, so it has no "
+                "posterior. Use Posterior with STE, TSTE or CKL, or Bootstrap, which takes all."
+            )
+
+    def _plan(self) -> Plan:
+        """Check the parameters and settle what they leave open."""
+        self._check_estimator()
+        estimator = self.estimator
+        estimator._check_parameters()
+        for name in ("n_samples", "n_chains"):
+            require(self, name, is_count(getattr(self, name)), "a positive whole number")
+        valid = self.warmup is None or self.warmup == 0 or is_count(self.warmup)
+        require(self, "warmup", valid, "a whole number from 0")
+        require(self, "start", self.start in ("mode", "likelihood"), "'mode' or 'likelihood'")
+        model = estimator.model()
+        learn = check_learn(self.learn, model)
+        prior = default_prior(self.prior, estimator.penalty, model, learn)
+        by_distances = isinstance(prior, DistancePrior)
+        sampler = self.sampler or ("elliptical_slice" if by_distances else "hmc")
+        require(self, "sampler", sampler in SAMPLERS, f"one of {', '.join(map(repr, SAMPLERS))}")
+        if by_distances and sampler != "elliptical_slice":
+            raise InputError(
+                f"a DistancePrior is sampled by elliptical slices; sampler={sampler!r} needs a "
+                "NormalPrior."
+            )
+        if learn and sampler != "hmc":
+            raise InputError(
+                f"learn={list(learn)} needs sampler='hmc', not {sampler!r}; or give the estimator "
+                "known values and leave learn out."
+            )
+        warmup = WARMUPS[sampler] if self.warmup is None else int(self.warmup)
+        chains = 1 if sampler == "laplace" else int(self.n_chains)
+        count = int(self.n_samples) * (int(self.n_chains) if sampler == "laplace" else 1)
+        return Plan(
+            model, estimator.n_components, prior, learn, sampler, count, chains, warmup, self.start
+        )
+
+    def _ensemble(self, plan: Plan, drawn: Drawn, triplets: Triplets, entropy: int) -> Ensemble:
+        notes = []
+        if plan.sampler == "laplace":
+            notes.append("an approximation: normal around the mode, not drawn from the posterior")
+        provenance = record(
+            "laplace" if plan.sampler == "laplace" else "posterior",
+            self,
+            entropy,
+            prior=plan.prior.describe(),
+            sampler=plan.sampler,
+            diagnostics=self.diagnostics_ and self.diagnostics_.describe(),
+            n_answers=count_answers(triplets),
+            notes=notes,
+        )
+        return Ensemble(
+            drawn.draws,
+            kind="distances" if isinstance(plan.prior, DistancePrior) else "points",
+            chains=np.repeat(np.arange(plan.n_chains), plan.n_samples),
+            parameters=drawn.parameters,
+            statistics=drawn.statistics,
+            model=plan.known_model(),
+            names=triplets.names,
+            alignment="rotate",
+            provenance=provenance,
+        )
+
+    def _warn_about_chains(self, plan: Plan) -> None:
+        """Say what is wrong with the chains."""
+        if self.diagnostics_ is None or not self.diagnostics_.problems:
+            return
+        cure = "raise n_samples and warmup"
+        if plan.sampler == "elliptical_slice" and isinstance(plan.prior, NormalPrior):
+            cure += ", or use sampler='hmc', which needs far fewer draws"
+        warnings.warn(
+            f"not converged: {'; '.join(self.diagnostics_.problems)}. Do not trust these "
+            f"uncertainties yet: {cure}. If chains keep disagreeing, the answers allow several "
+            "different maps: collect more answers or lower n_components.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_about_screens(triplets: Triplets) -> None:
+    screens = triplets.screens
+    if screens is not None and len(np.unique(screens)) < len(screens):
+        warnings.warn(
+            "answers of one screen are one choice, but the posterior takes them as independent, so "
+            "it will look surer than it is; keep one answer a screen, or use "
+            "Bootstrap(..., unit='screen').",
+            DataWarning,
+            stacklevel=3,
+        )

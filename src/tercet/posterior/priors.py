@@ -1,0 +1,139 @@
+"""Priors over embeddings and over distance matrices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tercet.embedder import is_number
+from tercet.errors import InputError
+from tercet.models.base import Array
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPrior:
+    """Independent points, each N(0, v B): the paper's prior over embeddings (section 3.1).
+
+    Parameters
+    ----------
+    variance : float
+        The variance v, or with ``learned`` the median of its prior. The paper's is 15.
+    block : (d, d) array, optional
+        The covariance B of one point, up to v; default the identity.
+    learned : bool
+        Whether v is estimated with the points; log v is then normal around log(variance).
+    spread : float
+        Standard deviation of log v when it is learned.
+    """
+
+    variance: float = 1.0
+    block: ArrayLike | None = None
+    learned: bool = False
+    spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("variance", "spread"):
+            value = getattr(self, name)
+            if not (is_number(value) and value > 0):
+                raise InputError(
+                    f"The {name!r} of a NormalPrior must be a positive number, got {value!r}. "
+                    "A matrix for all points goes into block."
+                )
+
+    def covariance(self, n_components: int) -> Array:
+        """The block B (d, d), checked."""
+        if self.block is None:
+            return np.eye(n_components)
+        block = np.asarray(self.block, dtype=np.float64)
+        if block.shape != (n_components, n_components):
+            raise InputError(
+                f"The block of a NormalPrior is the covariance of one point, of shape "
+                f"{(n_components, n_components)} here; got shape {block.shape}."
+            )
+        _check_covariance(block, "The block of a NormalPrior")
+        return block
+
+    def describe(self) -> dict[str, Any]:
+        """The settings, for the record."""
+        block = None if self.block is None else np.asarray(self.block, dtype=float).tolist()
+        return {
+            "prior": "NormalPrior",
+            "variance": float(self.variance),
+            "block": block,
+            "learned": self.learned,
+            "spread": self.spread if self.learned else None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class DistancePrior:
+    """Gaussian over symmetric distance matrices (supplement): mean D₀ and covariance W ⊛ W.
+
+    Cov(D_ij, D_kl) = (W_ik W_jl + W_il W_jk) / 2. Symmetry is all that such a prior knows of
+    distances: its draws may be negative and break the triangle inequality, and the paper reports
+    that it does not behave satisfactorily. Its ensembles have distances and no points.
+
+    Parameters
+    ----------
+    mean : float or (n, n) array
+        The matrix D₀; a number stands for that distance between any two objects.
+    W : float or (n, n) array
+        Positive definite; a number stands for that multiple of the identity, which gives distances
+        between different objects the variance W² / 2.
+    """
+
+    mean: ArrayLike
+    W: ArrayLike = 1.0
+
+    def matrices(self, n_objects: int) -> tuple[Array, Array]:
+        """D₀ (n, n), zero on its diagonal if given as a number, and the root L of W = L L'."""
+        mean, W = (np.asarray(part, dtype=np.float64) for part in (self.mean, self.W))
+        shape = (n_objects, n_objects)
+        for name, part in (("mean", mean), ("W", W)):
+            if part.ndim != 0 and part.shape != shape:
+                raise InputError(
+                    f"The {name} of a DistancePrior must be a number or a matrix of shape {shape} "
+                    f"for {n_objects} objects, got shape {part.shape}."
+                )
+        centre = mean * (1.0 - np.eye(n_objects)) if mean.ndim == 0 else mean.copy()
+        if not (np.isfinite(centre).all() and np.allclose(centre, centre.T)):
+            raise InputError("The mean of a DistancePrior must be finite and symmetric.")
+        if W.ndim == 0:
+            W = W * np.eye(n_objects)
+        _check_covariance(W, "The W of a DistancePrior")
+        return centre, np.asarray(np.linalg.cholesky(W), dtype=np.float64)
+
+    def sample(self, n_samples: int, n_objects: int, random_state: Any = None) -> Array:
+        """Draw matrices (n_samples, n, n) from the prior itself."""
+        from tercet.posterior.elliptical import draw_symmetric
+
+        centre, root = self.matrices(n_objects)
+        rng = np.random.default_rng(random_state)
+        return np.stack([centre + draw_symmetric(root, rng) for _ in range(n_samples)])
+
+    def describe(self) -> dict[str, Any]:
+        """The settings, for the record."""
+        parts = {name: np.asarray(getattr(self, name), dtype=float) for name in ("mean", "W")}
+        return {"prior": "DistancePrior"} | {
+            name: part.tolist() if part.ndim == 0 else f"matrix {part.shape}"
+            for name, part in parts.items()
+        }
+
+
+def _check_covariance(matrix: Array, what: str) -> None:
+    if not (np.isfinite(matrix).all() and np.allclose(matrix, matrix.T)):
+        raise InputError(f"{what} must be finite and symmetric.")
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if not least > 0.0:
+        raise InputError(
+            f"{what} must be positive definite; its smallest eigenvalue is {least:.3g}."
+        )
+
+
+def log_normal(prior: NormalPrior) -> tuple[float, float]:
+    """Mean and standard deviation of log v; a standard deviation of 0 says that v is known."""
+    return math.log(prior.variance), prior.spread if prior.learned else 0.0

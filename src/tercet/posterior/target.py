@@ -1,0 +1,161 @@
+"""The posterior's energy, -log density up to a constant, and its gradient, compiled.
+
+The likelihood does not see where the centre of the points is, so X (n, d) is centred and its centre
+is drawn apart, exactly. With X go the parameters theta that are estimated with it, each on a scale
+without bounds: the logit of the lapse rate, the logarithms of CKL's exponent and of its mu.
+
+Samplers that follow the gradient move shape and size apart: X = e^rho Y / |Y|, with |Y| the root of
+its sum of squares over its degrees of freedom. The length of Y means nothing and is given the
+distribution of standard normal points. Nearly consistent answers say much about the shape and
+little about the size, so that the size wanders over orders of magnitude; in these coordinates the
+shape need not shrink and grow with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.compiled import jit, jit_sums
+from tercet.engine.kernels import add_laplacian, add_rows, edge_lengths, edge_weights
+from tercet.engine.problem import Problem
+from tercet.models.base import TINY, Array
+from tercet.posterior.scale import sum_out
+
+LAPSE, EXPONENT, MU = 0, 1, 2
+
+
+class Target(NamedTuple):
+    """A posterior: the comparisons, the model and the priors."""
+
+    problem: Problem
+    code: int
+    p: float
+    q: float
+    precision: Array  # (d, d): inverse of the prior's covariance, up to its scale
+    scale_mean: float  # of the logarithm of the scale v of the prior's covariance
+    scale_sd: float  # 0: v is exp(scale_mean)
+    learned: NDArray[np.int64]  # (k,) which parameters theta holds: LAPSE, EXPONENT, MU
+    priors: Array  # (k, 2): of the lapse rate, Beta(a, b); of the others, normal (mean, sd)
+
+
+@jit
+def constants(target: Target, theta: Array) -> tuple[float, float, float]:
+    """The model's p and q and the lapse rate at theta."""
+    p, q, lapse = target.p, target.q, 0.0
+    for k in range(len(theta)):
+        if target.learned[k] == LAPSE:
+            lapse = 1.0 / (1.0 + math.exp(-theta[k]))
+        elif target.learned[k] == EXPONENT:
+            q = math.exp(theta[k])
+        else:
+            p = math.exp(theta[k])
+    return p, q, lapse
+
+
+@jit
+def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array) -> float:
+    """-log likelihood; writes its slopes."""
+    problem = target.problem
+    by_X[:] = 0.0
+    if len(problem.edges) == 0:  # theta is empty: whoever learns parameters uses edges
+        rows, weights = problem.comparisons, problem.weights
+        return add_rows(target.code, target.p, target.q, rows, weights, X, by_X)
+    p, q, lapse = constants(target, theta)
+    lengths = np.empty(len(problem.edges))
+    w = np.zeros(len(problem.edges))
+    edge_lengths(X, problem.edges, lengths)
+    energy, by_lapse = edge_weights(
+        target.code, p, q, lapse, problem.near, problem.far, problem.weights, lengths, w
+    )
+    add_laplacian(X, problem.edges, w, by_X)
+    for k in range(len(theta)):
+        by_theta[k] = 0.0
+        if target.learned[k] == LAPSE:
+            by_theta[k] = by_lapse * lapse * (1.0 - lapse)
+        elif target.learned[k] == EXPONENT:
+            # near and far enter CKL as near**(q/2): a slope by log q is one by log near, times
+            # log near, and likewise for far.
+            for e in range(len(w)):
+                length = max(lengths[e], TINY)
+                by_theta[k] += w[e] * length * math.log(length)
+        else:
+            # CKL does not change when all near and far grow by c and mu by c**(q/2).
+            for e in range(len(w)):
+                by_theta[k] -= w[e] * lengths[e] * 2.0 / q
+    return energy
+
+
+@jit
+def _prior(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array) -> float:
+    """-log prior of the centred points and of theta; adds its slopes."""
+    n, d = X.shape
+    squares = 0.0
+    for i in range(n):
+        for k in range(d):
+            for l in range(d):
+                squares += X[i, k] * target.precision[k, l] * X[i, l]
+    if target.scale_sd > 0.0:
+        energy, slope = sum_out(squares, (n - 1.0) * d, target.scale_mean, target.scale_sd)
+    else:
+        slope = 0.5 * math.exp(-target.scale_mean)
+        energy = slope * squares
+    for i in range(n):
+        for k in range(d):
+            for l in range(d):
+                by_X[i, k] += 2.0 * slope * target.precision[k, l] * X[i, l]
+    for k in range(len(theta)):
+        a, b = target.priors[k, 0], target.priors[k, 1]
+        if target.learned[k] == LAPSE:  # with the Jacobian of the logit
+            lapse = 1.0 / (1.0 + math.exp(-theta[k]))
+            energy -= a * math.log(lapse) + b * math.log(1.0 - lapse)
+            by_theta[k] -= a * (1.0 - lapse) - b * lapse
+        else:
+            z = (theta[k] - a) / b
+            energy += 0.5 * z * z
+            by_theta[k] += z / b
+    return energy
+
+
+@jit
+def energy_and_gradient(
+    target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array
+) -> float:
+    """-log posterior density at centred points X (n, d) and theta (k,); writes its slopes."""
+    energy = _likelihood(target, X, theta, by_X, by_theta)
+    return energy + _prior(target, X, theta, by_X, by_theta)
+
+
+@jit_sums
+def split_energy(
+    target: Target, Y: Array, eta: Array, X: Array, by_Y: Array, by_eta: Array
+) -> float:
+    """-log density of a shape Y (n, d), centred, and eta = (rho, theta); writes X and the slopes.
+
+    The measure of X is that of rho times exp(rho freedom).
+    """
+    n, d = Y.shape
+    freedom = (n - 1.0) * d
+    squares = 0.0
+    for i in range(n):
+        for k in range(d):
+            squares += Y[i, k] * Y[i, k]
+    factor = math.exp(eta[0]) * math.sqrt(freedom / squares)
+    for i in range(n):
+        for k in range(d):
+            X[i, k] = factor * Y[i, k]
+    energy = energy_and_gradient(target, X, eta[1:], by_Y, by_eta[1:])
+    radial = 0.0  # slope of the energy of X by rho
+    for i in range(n):
+        for k in range(d):
+            radial += by_Y[i, k] * X[i, k]
+    pull = 1.0 - radial / squares
+    for i in range(n):
+        for k in range(d):
+            by_Y[i, k] = factor * by_Y[i, k] + pull * Y[i, k]
+    by_eta[0] = radial - freedom
+    total: float = energy - freedom * eta[0] + 0.5 * squares
+    return total

@@ -1,0 +1,69 @@
+"""Where draws came from: the seed, the settings and the versions that make them again."""
+
+from __future__ import annotations
+
+import numbers
+import platform
+import secrets
+import sys
+from typing import Any
+
+import numpy as np
+
+from tercet.errors import InputError
+
+Seed = int | np.random.Generator | None
+
+
+def entropy_of(random_state: Seed) -> int:
+    """One number from which everything random follows; as random_state it gives the same again."""
+    if random_state is None:
+        return secrets.randbits(128)
+    if isinstance(random_state, np.random.Generator):
+        return int.from_bytes(random_state.bytes(16), "little")
+    whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    if not whole or random_state < 0:
+        raise InputError(
+            "random_state must be None, a whole number from 0 or a numpy.random.Generator, got "
+            f"{random_state!r}."
+        )
+    return int(random_state)
+
+
+def seed_for(entropy: int, *key: int) -> np.random.SeedSequence:
+    """The seed that ``SeedSequence(entropy)`` spawns under this key."""
+    return np.random.SeedSequence(entropy, spawn_key=key)
+
+
+def record(source: str, maker: Any, entropy: int, **more: Any) -> dict[str, Any]:
+    """What to write down of draws that ``maker``, a scikit-learn object, made of this entropy."""
+    settings = describe(maker)
+    settings.pop("class")
+    versions = {"tercet": sys.modules["tercet"].__version__, "numpy": np.__version__}
+    return {
+        "source": source,
+        "settings": settings,
+        "seed": str(entropy),
+        "versions": {**versions, "python": platform.python_version()},
+        **more,
+    }
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """The class and the parameters of a scikit-learn object, as JSON knows them."""
+    parameters = thing.get_params(deep=False)
+    return {"class": type(thing).__name__} | {k: _plain(v) for k, v in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if hasattr(value, "get_params"):
+        return describe(value)
+    if hasattr(value, "describe"):
+        return value.describe()
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    known = value is None or isinstance(value, bool | int | float | str)
+    return value if known else type(value).__name__

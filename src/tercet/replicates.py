@@ -1,0 +1,84 @@
+"""What became of the replicates of a bootstrap: failed, not converged, without a maximum."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tercet.engine.fit import Fit, Objective
+from tercet.errors import ConvergenceWarning, SeparableWarning
+from tercet.metrics import satisfied
+from tercet.models.base import Array
+from tercet.resampling import Rows
+from tercet.triplets import Triplets
+
+
+class Outcome(NamedTuple):
+    """Which replicates are kept, and how many are what."""
+
+    kept: list[int]
+    counts: dict[str, int]
+    reason: str  # why the first that did not converge stopped
+
+
+def judge(
+    fits: Sequence[Fit], objective: Objective, triplets: Triplets, subsets: Sequence[Rows]
+) -> Outcome:
+    """Tell failed replicates from others, and unfinished ones from those without a maximum."""
+    kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
+    unbounded = runs_away(objective)
+    separable = {
+        k
+        for k in kept
+        if fits[k].separable or (unbounded and _satisfies(fits[k].embedding, triplets, subsets[k]))
+    }
+    unfinished = [k for k in kept if not (fits[k].converged or k in separable)]
+    counts = {
+        "replicates": len(fits),
+        "failed": len(fits) - len(kept),
+        "not_converged": len(unfinished),
+        "separable": len(separable),
+    }
+    return Outcome(kept, counts, fits[unfinished[0]].reason if unfinished else "")
+
+
+def warn_about_replicates(outcome: Outcome, name: str, stacklevel: int = 2) -> None:
+    """Say what the user of the estimator of that name should know, in a warning or two."""
+    counts, messages = outcome.counts, []
+    total = counts["replicates"]
+    if counts["failed"]:
+        messages.append(f"{counts['failed']} of {total} replicates failed and were left out")
+    if counts["not_converged"]:
+        messages.append(
+            f"{counts['not_converged']} of {total} replicates did not converge and were kept "
+            f"(the first: {name} {outcome.reason})"
+        )
+    if messages:
+        warnings.warn(f"{'; '.join(messages)}.", ConvergenceWarning, stacklevel=stacklevel)
+    if 2 * counts["separable"] > total:
+        warnings.warn(
+            f"in {counts['separable']} of {total} replicates {name} satisfies every answer, so "
+            "their size means nothing; with a penalty, such as 1/30, it does.",
+            SeparableWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def is_finite(fit: Fit) -> bool:
+    """Whether the fit gave an embedding at all."""
+    return math.isfinite(fit.loss) and bool(np.isfinite(fit.embedding).all())
+
+
+def runs_away(objective: Objective) -> bool:
+    """Whether a larger copy of an embedding that satisfies every answer is always more likely."""
+    model = objective.model
+    return model.is_probability and objective.penalty == 0.0 and getattr(model, "mu", 1.0) > 0.0
+
+
+def _satisfies(embedding: Array, triplets: Triplets, rows: Rows) -> bool:
+    some = satisfied(embedding, triplets[rows[:1000]]).all()  # of many, one of these is not
+    return bool(some and satisfied(embedding, triplets[rows]).all())

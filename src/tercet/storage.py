@@ -1,0 +1,115 @@
+"""How an ensemble leaves the program and comes back: npz files, and ArviZ."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import warnings
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet import models
+from tercet.draws import Draws, check_draws
+from tercet.errors import InputError, TercetError
+from tercet.models import Model
+
+FORMAT = "tercet ensemble"
+VERSION = 1
+
+PathLike = str | os.PathLike[str]
+
+_ARRAYS = ("draws", "chains", "reference", "centre")
+_COLUMNS = ("parameters", "statistics")
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile)
+_PLAIN = ("kind", "names", "alignment", "spread", "provenance")
+
+
+def write(path: PathLike, fields: Draws) -> None:
+    """Write to one npz file: arrays and a JSON header, all of it or nothing."""
+    given = fields._asdict()
+    arrays = {name: given[name] for name in _ARRAYS if given[name] is not None}
+    for group in _COLUMNS:
+        arrays |= {f"{group}/{name}": column for name, column in given[group].items()}
+    header = {"format": FORMAT, "version": VERSION, "model": _describe(fields.model)}
+    header |= {name: given[name] for name in _PLAIN}
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read(path: PathLike) -> Draws:
+    """Read what ``write`` wrote; nothing in the file is executed."""
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != FORMAT:
+            raise KeyError("format")
+        version = int(header["version"])
+    except _DAMAGE as error:
+        raise InputError(
+            f"{os.fspath(path)} is not a file that Ensemble.save wrote, or it is damaged."
+        ) from error
+    if version > VERSION:
+        raise InputError(
+            f"{os.fspath(path)} has format version {version}, and this tercet reads up to "
+            f"{VERSION}; update tercet."
+        )
+    columns: dict[str, Any] = {group: {} for group in _COLUMNS}
+    for name in [name for name in arrays if "/" in name]:
+        group, _, column = name.partition("/")
+        columns[group][column] = arrays.pop(name)
+    plain = {name: header[name] for name in _PLAIN}
+    given = dict.fromkeys(_ARRAYS) | arrays | columns | plain
+    return check_draws(**given, model=_restore(header["model"]))
+
+
+def _describe(model: Model | None) -> dict[str, Any] | None:
+    """The class and the fields of a model, as JSON knows them."""
+    if model is None:
+        return None
+    return {"class": type(model).__name__, "fields": asdict(model)}  # type: ignore[call-overload]
+
+
+def _restore(description: Mapping[str, Any] | None) -> Model | None:
+    if description is None:
+        return None
+    name = description["class"]
+    if name not in models.__all__:
+        raise InputError(f"the file names the model {name!r}, which this tercet does not have.")
+    model: Model = getattr(models, name)(**description["fields"])
+    return model
+
+
+def to_arviz(
+    posterior: Mapping[str, NDArray[Any]],
+    sample_stats: Mapping[str, NDArray[Any]],
+    coords: Mapping[str, Sequence[Any]],
+    dims: Mapping[str, Sequence[str]],
+) -> Any:
+    """Hand arrays (chain, draw, ...) to ArviZ: InferenceData of 0.x, or DataTree of 1.x."""
+    try:
+        with warnings.catch_warnings():  # once a day 0.23 announces 1.0, which is fine with us
+            warnings.simplefilter("ignore", FutureWarning)
+            arviz = import_module("arviz")
+    except ImportError as error:
+        raise TercetError("to_arviz needs ArviZ: pip install 'tercet[arviz]'.") from error
+    groups = {"posterior": posterior, "sample_stats": sample_stats}
+    groups = {name: group for name, group in groups.items() if group}
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        return arviz.from_dict(groups, coords=coords, dims=dims)
+    return arviz.from_dict(**groups, coords=coords, dims=dims)

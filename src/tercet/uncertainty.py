@@ -1,0 +1,360 @@
+"""What many embeddings say about one comparison and about one point (paper, section 3.2).
+
+Functions on arrays; draws always come first: distances have shape (S, m), points (S, n, d). For all
+comparisons of many objects the fastest memory order has the draws of one pair side by side, that
+is, distances that are the transpose of a (m, S) table; ``distances`` returns such arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.compiled import jit, jit_sums
+from tercet.errors import InputError
+from tercet.models import Model
+from tercet.parallel import in_order
+
+__all__ = [
+    "DEFAULT_METHOD",
+    "METHODS",
+    "Ellipses",
+    "answer_probability",
+    "check_method",
+    "distances",
+    "ellipses",
+    "number_pairs",
+    "pairwise_probability",
+    "point_covariance",
+    "total_uncertainty",
+    "triplet_probability",
+]
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+METHODS = ("paper", "joint", "vote")
+DEFAULT_METHOD = "vote"
+_PAPER, _, _VOTE = range(3)  # as compiled code knows them
+
+# Distances compared by one thread at a time; less than that is not worth starting a thread.
+PORTION = 2**20
+
+
+class Ellipses(NamedTuple):
+    """One ellipse per point of a map."""
+
+    centres: Floats  # (n, 2)
+    half_lengths: Floats  # (n, 2), of the longer and of the shorter axis
+    angles: Floats  # (n,) of the longer axis, in radians from the first dimension, in (-π/2, π/2]
+
+
+# --- distances --------------------------------------------------------------------------------
+
+
+def distances(columns: Floats, pairs: Index, *, squared: bool = False) -> Floats:
+    """Distances (S, m) of pairs (m, 2) of objects in every draw.
+
+    Parameters
+    ----------
+    columns : (n, d, S) array
+        The draws, coordinate by coordinate: points (S, n, d) as ``points.transpose(1, 2, 0)``.
+    pairs : (m, 2) integer array
+    squared : bool
+        Leave out the square root.
+    """
+    table = np.empty((len(pairs), columns.shape[2]))
+    _fill_lengths(np.ascontiguousarray(columns), np.ascontiguousarray(pairs), squared, table)
+    return table.T
+
+
+@jit
+def _fill_lengths(columns: Floats, pairs: Index, squared: bool, table: Floats) -> None:
+    for e in range(len(pairs)):
+        i, j = pairs[e]
+        for s in range(table.shape[1]):
+            table[e, s] = 0.0
+        for k in range(columns.shape[1]):
+            for s in range(table.shape[1]):
+                step = columns[i, k, s] - columns[j, k, s]
+                table[e, s] += step * step
+        if not squared:
+            for s in range(table.shape[1]):
+                table[e, s] = math.sqrt(table[e, s])
+
+
+def number_pairs(comparisons: Index, n_objects: int) -> tuple[Index, Index, Index]:
+    """List the pairs of objects that comparisons (m, 4) are about.
+
+    Returns
+    -------
+    pairs : (E, 2) array
+        Each pair once, the smaller number first.
+    near, far : (m,) array
+        Which of them is the near and which the far pair of each comparison.
+    """
+    keys = np.empty((2, len(comparisons)), dtype=np.int64)
+    dense = n_objects * (n_objects - 1) <= 4 * len(comparisons)
+    _number(comparisons, n_objects, dense, keys)
+    if dense:  # more comparisons than pairs: all pairs, in order, and nothing to sort
+        return np.stack(np.triu_indices(n_objects, 1), axis=1), keys[0], keys[1]
+    distinct, (near, far) = np.unique(keys, return_inverse=True)
+    return np.stack(np.divmod(distinct, n_objects), axis=1), near, far
+
+
+@jit
+def _number(comparisons: Index, n: int, dense: bool, keys: Index) -> None:
+    """The place of each pair in the upper triangle of a matrix, or in the whole matrix."""
+    for side in range(2):
+        for t in range(len(comparisons)):
+            first, second = comparisons[t, 2 * side], comparisons[t, 2 * side + 1]
+            i, j = min(first, second), max(first, second)
+            keys[side, t] = i * n + j - ((i + 1) * (i + 2) // 2 if dense else 0)
+
+
+# --- is near truly nearer? --------------------------------------------------------------------
+
+
+def triplet_probability(
+    distances: Floats, near: Index, far: Index, method: str = DEFAULT_METHOD, n_jobs: int = 1
+) -> Floats:
+    """Probability π (m,) that one distance is smaller than another, from draws of both.
+
+    With ρ the mean and σ the standard deviation (S − 1 in the denominator) of a distance over the
+    draws:
+
+    - "paper": Φ((ρ_far − ρ_near) / (σ_far + σ_near)), the equation of section 3.2. The sum of the
+      two standard deviations is never less than that of the difference: it is cautious.
+    - "joint": Φ(mean / standard deviation of the difference far − near). It sees that two
+      distances in one embedding vary together.
+    - "vote": (wins + ½) / (S + 1), wins being the draws in which near is nearer, a tie half a
+      draw. The halves (the prior of Jeffreys; Krichevsky and Trofimov 1981) keep S draws that all
+      agree from claiming certainty.
+
+    Turning a comparison around turns π into 1 − π exactly. Without any spread π is 0, ½ or 1
+    for the first two.
+
+    Parameters
+    ----------
+    distances : (S, E) array
+    near, far : (m,) integer array
+        Columns of ``distances``.
+    method : {"paper", "joint", "vote"}
+    n_jobs : int
+        Threads; the result does not depend on them.
+    """
+    code = check_method(method)
+    table, mean, spread = _prepare(distances, code)
+    out = np.empty(len(near))
+    size = max(1, PORTION // table.shape[1])
+
+    def compare(start: int) -> None:
+        rows = slice(start, start + size)
+        _compare_rows(code, table, mean, spread, near[rows], far[rows], out[rows])
+
+    for _ in in_order(compare, range(0, len(near), size), n_jobs):
+        pass
+    return out
+
+
+def pairwise_probability(distances: Floats, method: str = DEFAULT_METHOD) -> Floats:
+    """Probability (n, n) at [j, l] that distance j is smaller than distance l; ½ on the diagonal.
+
+    Parameters
+    ----------
+    distances : (S, n) array
+        For example from one anchor to n objects.
+    method : {"paper", "joint", "vote"}
+        As in ``triplet_probability``, with the same results.
+    """
+    code = check_method(method)
+    table, mean, spread = _prepare(distances, code)
+    out = np.empty((len(table), len(table)))
+    _compare_all(code, table, mean, spread, out)
+    return out
+
+
+def check_method(method: str) -> int:
+    """The number of a method; an error if there is no such method."""
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+    return METHODS.index(method)
+
+
+def _prepare(distances: Floats, code: int) -> tuple[Floats, Floats, Floats]:
+    """Table (E, S) that the method compares, and mean and spread (E,) of its rows."""
+    table = np.ascontiguousarray(distances.T)
+    if code == _VOTE:
+        return table, np.empty(0), np.empty(0)
+    mean, spread, centred = np.empty(len(table)), np.empty(len(table)), np.empty_like(table)
+    _summarise(table, mean, spread, centred)
+    return centred, mean, spread
+
+
+@jit_sums
+def _summarise(table: Floats, mean: Floats, spread: Floats, centred: Floats) -> None:
+    """Mean and standard deviation of the rows, and the rows less their means."""
+    size = table.shape[1]
+    for e in range(len(table)):
+        total = 0.0
+        for s in range(size):
+            total += table[e, s]
+        mean[e] = total / size
+        squares = 0.0
+        for s in range(size):
+            centred[e, s] = table[e, s] - mean[e]
+            squares += centred[e, s] * centred[e, s]
+        spread[e] = math.sqrt(squares / max(size - 1, 1))
+
+
+@jit_sums
+def _spread_of_difference(centred: Floats, j: int, l: int) -> float:
+    # Not from variances and a covariance: where two distances vary together they would cancel.
+    squares = 0.0
+    for s in range(centred.shape[1]):
+        step = centred[l, s] - centred[j, s]
+        squares += step * step
+    return math.sqrt(squares / max(centred.shape[1] - 1, 1))
+
+
+@jit
+def _twice_the_wins(table: Floats, j: int, l: int) -> int:
+    wins = 0
+    for s in range(table.shape[1]):
+        wins += int(table[j, s] < table[l, s]) + int(table[j, s] <= table[l, s])
+    return wins
+
+
+@jit
+def _tail(
+    code: int, table: Floats, mean: Floats, spread: Floats, j: int, l: int
+) -> tuple[float, bool]:
+    """Probability, at most ½, of the less likely order; and whether the other is "j is nearer"."""
+    if code == _VOTE:
+        size = table.shape[1]
+        wins = _twice_the_wins(table, j, l)
+        return (min(wins, 2 * size - wins) + 1) / (2 * size + 2), wins > size
+    difference = mean[l] - mean[j]
+    unit = spread[l] + spread[j] if code == _PAPER else _spread_of_difference(table, j, l)
+    if difference == 0.0:  # also where there is no spread; another difference over 0 is infinite
+        return 0.5, True
+    return 0.5 * math.erfc(abs(difference) / unit * math.sqrt(0.5)), difference > 0.0
+
+
+@jit
+def _compare_rows(
+    code: int, table: Floats, mean: Floats, spread: Floats, near: Index, far: Index, out: Floats
+) -> None:
+    for t in range(len(near)):
+        tail, nearer = _tail(code, table, mean, spread, near[t], far[t])
+        out[t] = 1.0 - tail if nearer else tail
+
+
+@jit
+def _compare_all(code: int, table: Floats, mean: Floats, spread: Floats, out: Floats) -> None:
+    n = len(table)
+    tile = 32  # so many rows of 500 draws stay in a core's cache
+    for start in range(0, n, tile):
+        for j in range(min(start + tile, n)):
+            for l in range(max(start, j + 1), min(start + tile, n)):
+                tail, nearer = _tail(code, table, mean, spread, j, l)
+                out[j, l] = 1.0 - tail if nearer else tail
+                out[l, j] = tail if nearer else 1.0 - tail
+    for j in range(n):
+        out[j, j] = 0.5
+
+
+@jit_sums
+def total_uncertainty(probability: Floats) -> float:
+    """Sum of min(π, 1 − π) over the pairs j < l of a matrix (n, n) of π; NaN counts as nothing."""
+    total = 0.0
+    for j in range(len(probability)):
+        for l in range(j + 1, len(probability)):
+            lesser = min(probability[j, l], probability[l, j])
+            total += lesser if lesser == lesser else 0.0
+    return total
+
+
+# --- will the next person say near? -----------------------------------------------------------
+
+
+def answer_probability(
+    squared: Floats,
+    near: Index,
+    far: Index,
+    model: Model,
+    n_components: int = 2,
+    parameters: Mapping[str, Floats] | None = None,
+) -> Floats:
+    """Probability (m,) of the answer "near": the model's, averaged over the draws.
+
+    Parameters
+    ----------
+    squared : (S, E) array
+        Squared distances as they were drawn: their scale is the model's inverse noise.
+    near, far : (m,) integer array
+        Columns of ``squared``.
+    model : Model
+        One that is a probability.
+    n_components : int
+        Dimension of the embeddings; t-STE's default alpha depends on it.
+    parameters : mapping of str to (S,) array, optional
+        The model's own fields, where they differ between draws, and "lapse": the share of answers
+        given at random, (1 − lapse)·p + lapse/2. Other names are left alone.
+    """
+    parameters = parameters or {}
+    table = np.ascontiguousarray(squared.T)
+    size = table.shape[1]
+    own = {f.name for f in fields(model) if f.name in parameters}  # type: ignore[arg-type]
+    keep = 1.0 - parameters.get("lapse", np.zeros(size))
+    out = np.empty(len(near))
+    step = max(1, PORTION // size)
+    for start in range(0, len(near), step):
+        rows = slice(start, start + step)
+        a, b = table[near[rows]], table[far[rows]]
+        if own:
+            p = np.empty_like(a)
+            for s in range(size):
+                drawn = replace(model, **{f: float(parameters[f][s]) for f in own})  # type: ignore[type-var]
+                p[:, s] = drawn.probability(a[:, s], b[:, s], n_components)
+        else:
+            p = model.probability(a, b, n_components)
+        out[rows] = 0.5 + ((p - 0.5) * keep).mean(axis=1)
+    return out
+
+
+# --- points -----------------------------------------------------------------------------------
+
+
+def point_covariance(samples: Floats) -> Floats:
+    """Covariance (n, d, d) of every point over aligned samples (S, n, d), S − 1 below."""
+    if len(samples) < 2:
+        raise InputError("a covariance needs at least two draws; this ensemble has one.")
+    centred = samples - samples.mean(axis=0)
+    by_point = centred.transpose(1, 2, 0)
+    return np.asarray(by_point @ by_point.transpose(0, 2, 1) / (len(samples) - 1))
+
+
+def ellipses(mean: Floats, covariance: Floats, level: float = 0.95) -> Ellipses:
+    """Ellipses that hold the share ``level`` of normal distributions in the plane.
+
+    The half-lengths are the standard deviations along the principal axes times the root of the
+    quantile of χ² with two degrees of freedom, −2·log(1 − level).
+
+    Parameters
+    ----------
+    mean : (n, 2) array
+    covariance : (n, 2, 2) array
+    level : float
+        Between 0 and 1.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    half_lengths = np.sqrt(-2.0 * math.log1p(-level) * np.maximum(values[:, ::-1], 0.0))
+    x, y = vectors[:, 0, 1], vectors[:, 1, 1]
+    turned = np.where((x < 0.0) | ((x == 0.0) & (y < 0.0)), -1.0, 1.0)
+    return Ellipses(mean, half_lengths, np.arctan2(turned * y, turned * x))

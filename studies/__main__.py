@@ -1,0 +1,50 @@
+"""Run the studies, or go on with them, and write the page if asked."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+
+from studies import calibration, coverage, human, ranks
+from studies.report import page
+from studies.setting import Setting
+
+STUDIES = {
+    "calibration": calibration.run,
+    "coverage": coverage.run,
+    "human": human.run,
+    "sbc": ranks.run,
+}
+
+
+def main() -> None:
+    """Parse the arguments and run."""
+    parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}")
+    parser.add_argument("--quick", action="store_true", help="few repeats, to see that it works")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write a page in Markdown")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.studies) - set(STUDIES):
+        parser.error(f"no such study: {', '.join(sorted(unknown))}; there are {', '.join(STUDIES)}")
+
+    # As if interrupted, so that the worker processes end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    setting = Setting(arguments.quick, arguments.jobs)
+    sections = []
+    for name in arguments.studies or STUDIES:
+        start = time.perf_counter()
+        sections.append(STUDIES[name](setting))
+        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    for goal in (goal for section in sections for goal in section.goals):
+        print(*goal, sep=" | ")
+    if arguments.out is not None:
+        command = ["python -m studies", *arguments.studies, *["--quick"] * arguments.quick]
+        arguments.out.write_text(page(sections, " ".join(command)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What a study hands back, and the page it becomes."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from importlib.metadata import version
+from typing import NamedTuple
+
+NONE = "–"
+
+
+class Goal(NamedTuple):
+    """Something to reach; ``reached`` is None where there was nothing to judge."""
+
+    what: str
+    wanted: str
+    found: str
+    reached: bool | None
+
+
+class Table(NamedTuple):
+    """A table with its caption."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Image(NamedTuple):
+    """A picture in ``docs/images``, and what is to be seen on it."""
+
+    name: str
+    words: str
+
+
+@dataclass
+class Section:
+    """All that a study found."""
+
+    title: str
+    goals: list[Goal] = field(default_factory=list)
+    parts: list[Table | Image | str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def page(sections: Sequence[Section], command: str) -> str:
+    """Return the whole page in Markdown."""
+    own = ", ".join(f"{name} {version(name)}" for name in ("tercet", "numpy", "numba", "scipy"))
+    parts = [
+        "# Are the uncertainties true?",
+        f"Assembled on {date.today():%d %B %Y}, Python {platform.python_version()}, {own}; "
+        f"{os.cpu_count()} cores. Every number on this page comes from",
+        f"    {command}",
+        "and carries its settings; all seeds are fixed.",
+    ]
+    goals = [goal for section in sections for goal in section.goals]
+    if goals:
+        words = {True: "yes", False: "**no**", None: NONE}
+        rows = [[g.what, g.wanted, g.found, words[g.reached]] for g in goals]
+        parts += ["## Goals", markdown(("what", "goal", "found", "reached"), rows)]
+    for section in sections:
+        parts.append(f"## {section.title}")
+        for part in section.parts:
+            if isinstance(part, Table):
+                parts += [f"{part.caption}:", markdown(part.header, part.rows)]
+            elif isinstance(part, Image):
+                parts.append(f"![{part.words}](images/{part.name})")
+            else:
+                parts.append(part)
+        if section.notes:
+            parts.append("\n".join(f"- {note}" for note in section.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def short(value: float, digits: int = 3) -> str:
+    """A share without the zero before its point: .031."""
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.lstrip("-+").startswith("0.") else text
+
+
+def with_error(value: float, error: float, digits: int = 3) -> str:
+    """A value and its standard error."""
+    return f"{short(value, digits)} ± {short(error, digits)}"

@@ -1,0 +1,145 @@
+"""Simulation-based calibration (Talts, Betancourt, Simpson, Vehtari & Gelman 2018).
+
+Truths drawn from the prior and answers drawn from the model make a truth one more draw from its own
+posterior: its rank among draws of a right sampler is uniform, whatever is looked at. Here these are
+distances, the sum of squares, the variance of the prior, other learned parameters, the centre and
+the log-likelihood, which sees what functions of the points alone cannot (Modrák et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from tercet.models import CKLModel, Model
+from tercet.posterior.draw import Drawn, Plan, draw
+from tercet.posterior.priors import NormalPrior
+from tercet.posterior.settings import Learn, check_learn
+from tercet.simulate import answers_from_model, random_comparisons
+from tercet.triplets import Triplets
+
+Floats = NDArray[np.float64]
+Ranks = dict[str, NDArray[np.int64]]
+
+VARIANCE, SPREAD = 1.0, 1.0
+WARMUP = {"hmc": 150, "elliptical_slice": 300}
+THIN = {"hmc": 6, "elliptical_slice": 60}
+KEPT = 49  # thinned draws: fifty ranks
+
+
+def run(
+    model: Model,
+    learned: bool,
+    n: int,
+    d: int,
+    answers: int,
+    repeats: int,
+    seed: int,
+    *,
+    learn: Any = (),
+    sampler: str = "hmc",
+    wrong: float = 1.0,
+    sample: Callable[[Plan, Triplets, int, int], Drawn] = draw,
+) -> Ranks:
+    """Ranks (repeats,), from 0 to ``KEPT``, of true quantities among draws, by name.
+
+    Parameters
+    ----------
+    model, learned, n, d
+        The model, whether the variance of the prior is learned, the objects, the dimension.
+    answers : int
+        Answers of each simulated world.
+    repeats : int
+        Simulated worlds.
+    learn : sequence of str, or dict
+        What else is learned, as in ``Posterior``.
+    sampler : {"hmc", "elliptical_slice"}
+    wrong : float
+        The sampler is told a prior variance so many times the true one.
+    sample : callable
+        What draws; another than ours to see it fail.
+    """
+    priors = check_learn(learn, model)
+    prior = NormalPrior(VARIANCE, learned=learned, spread=SPREAD)
+    told = replace(prior, variance=wrong * VARIANCE)
+    count = KEPT * THIN[sampler]
+    plan = Plan(model, d, told, priors, sampler, count, 1, WARMUP[sampler], "mode")
+
+    def one(k: int) -> dict[str, int]:
+        rng = np.random.default_rng([seed, k])
+        truth, parameters = draw_truth(prior, priors, n, d, rng)
+        questions = random_comparisons(n, answers, replace=True, random_state=rng)
+        known, lapse = with_parameters(model, parameters)
+        rows = answers_from_model(known, truth, questions, lapse=lapse, random_state=rng)
+        drawn = sample(plan, Triplets(rows, n_objects=n), int(rng.integers(2**60)), 1)
+        thin = slice(THIN[sampler] - 1, None, THIN[sampler])
+        several = {name: values[thin] for name, values in drawn.parameters.items()}
+        ours = quantities(model, drawn.draws[thin], several, rows)
+        own = {name: np.array([value]) for name, value in parameters.items()}
+        theirs = quantities(model, truth[None], own, rows)
+        return {name: int(np.sum(values < theirs[name])) for name, values in ours.items()}
+
+    with ThreadPoolExecutor() as pool:
+        ranks = list(pool.map(one, range(repeats)))
+    return {name: np.array([rank[name] for rank in ranks]) for name in ranks[0]}
+
+
+def draw_truth(
+    prior: NormalPrior, priors: Learn, n: int, d: int, rng: np.random.Generator
+) -> tuple[Floats, dict[str, float]]:
+    """Points (n, d) and parameters from their priors."""
+    spread = prior.spread if prior.learned else 0.0
+    parameters = {"variance": float(prior.variance * np.exp(spread * rng.standard_normal()))}
+    for name, (a, b) in priors.items():
+        drawn = rng.beta(a, b) if name == "lapse" else a * np.exp(b * rng.standard_normal())
+        parameters[name] = float(drawn)
+    return np.sqrt(parameters["variance"]) * rng.standard_normal((n, d)), parameters
+
+
+def with_parameters(model: Model, parameters: dict[str, float]) -> tuple[Model, float]:
+    """The model with its own parameters set, and the lapse rate."""
+    if isinstance(model, CKLModel):
+        own = {name: parameters[name] for name in ("mu", "exponent") if name in parameters}
+        model = replace(model, **own)
+    return model, parameters.get("lapse", 0.0)
+
+
+def quantities(
+    model: Model,
+    points: Floats,
+    parameters: dict[str, Floats],
+    rows: NDArray[np.int64],
+) -> dict[str, Floats]:
+    """What is ranked, (S,) each, of points (S, n, d) and their parameters."""
+    d = points.shape[2]
+    centre = points.mean(axis=1)
+    i, j, l = (points[:, rows[:, k]] for k in range(3))
+    near, far = np.sum((i - j) ** 2, axis=2), np.sum((i - l) ** 2, axis=2)
+    likelihoods = np.empty(len(points))
+    for s in range(len(points)):
+        known, lapse = with_parameters(model, {name: v[s] for name, v in parameters.items()})
+        p = (1.0 - lapse) * known.probability(near[s], far[s], d) + 0.5 * lapse
+        likelihoods[s] = np.sum(np.log(p))
+    found = {
+        "first distance": np.linalg.norm(points[:, 0] - points[:, 1], axis=1),
+        "last distance": np.linalg.norm(points[:, -2] - points[:, -1], axis=1),
+        "sum of squares": np.sum((points - centre[:, None]) ** 2, axis=(1, 2)),
+        "centre": np.sum(centre**2, axis=1),
+        "log-likelihood": likelihoods,
+    }
+    return found | parameters
+
+
+def p_values(ranks: Ranks, bins: int = 10) -> dict[str, float]:
+    """The chance that uniform ranks are as uneven: chi-squared over bins of equal size."""
+    found = {}
+    for name, rank in ranks.items():
+        counts = np.bincount(rank * bins // (KEPT + 1), minlength=bins)
+        found[name] = float(stats.chisquare(counts).pvalue)
+    return found

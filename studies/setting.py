@@ -1,0 +1,35 @@
+"""What every study is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from studies.cells import Result
+
+
+class Setting(NamedTuple):
+    """How to run the studies."""
+
+    quick: bool
+    jobs: int
+
+    def choose(self, full: Any, quick: Any) -> Any:
+        """Return one of two sizes."""
+        return quick if self.quick else full
+
+    def notes(self, results: Sequence[Result]) -> list[str]:
+        """What a reader should know of how results came about."""
+        failed = [result["failed"] for result in results if "failed" in result]
+        done = [result for result in results if "failed" not in result]
+        minutes = sum(result["seconds"] for result in done) / 60.0
+        notes = [f"{len(done)} fits or blocks of fits, {minutes:.0f} minutes of one core."]
+        if failed:
+            notes.append(f"{len(failed)} failed and are left out: {'; '.join(failed[:5])} …")
+        sources = {result["source"] for result in done}
+        if len(sources) > 1:
+            notes.append(
+                f"These results were computed with {len(sources)} states of tercet's source; for "
+                "one state, raise the study's VERSION and run it again."
+            )
+        return notes

@@ -1,0 +1,95 @@
+"""Where chains start, and what the warm-up makes of the metric."""
+
+import numpy as np
+import pytest
+
+from tercet.models import STEModel
+from tercet.posterior import chains
+from tercet.posterior.chains import explore, jittered, run_hamiltonian
+from tercet.posterior.draw import Plan, build_target
+from tercet.posterior.hamiltonian import make_metric
+from tercet.posterior.mode import find_mode, fix_scale
+from tercet.posterior.priors import NormalPrior
+from tercet.posterior.settings import check_learn, first_theta
+from tercet.simulate import answers_from_model, random_comparisons
+from tercet.triplets import Triplets
+
+N, D = 6, 2
+POINTS = np.random.default_rng(0).standard_normal((N, D))
+
+
+def make_target(learn=(), learned=True):
+    questions = random_comparisons(N, 100, replace=True, random_state=1)
+    rows = answers_from_model(STEModel(), POINTS, questions, random_state=2)
+    learn = check_learn(learn, STEModel())
+    plan = Plan(STEModel(), D, NormalPrior(2.0, learned=learned), learn, "hmc", 1, 1, 0, "mode")
+    return build_target(plan, Triplets(rows, n_objects=N)), first_theta(learn, STEModel())
+
+
+def found_hill(n_chains=3, **settings):
+    target, theta = make_target(**settings)
+    rngs = [np.random.default_rng(k) for k in range(n_chains)]
+    return target, explore(target, STEModel(), theta, D, rngs)
+
+
+@pytest.mark.parametrize("learn", [(), ("lapse",)])
+def test_every_chain_has_a_mode_and_the_best_is_looked_around(learn):
+    target, hill = found_hill(learn=learn)
+    assert len(hill.starts) == 3
+    assert hill.mode.energy == min(start.energy for start in hill.starts)
+    assert hill.A.shape == (N, N)
+    assert np.linalg.eigvalsh(hill.A)[0] > 0
+    assert hill.widths.shape == (len(learn),)
+    known = fix_scale(target, hill.mode.log_scale)
+    for start in hill.starts:
+        np.testing.assert_allclose(start.X.mean(axis=0), 0.0, atol=1e-9)
+        again = find_mode(known, start.X, start.theta)
+        assert again.energy == pytest.approx(start.energy, abs=1e-4)
+
+
+def test_starts_are_near_their_modes_and_centred():
+    _, hill = found_hill(learn=("lapse",))
+    rng = np.random.default_rng(0)
+    moved = []
+    for _ in range(2000):
+        X, theta = jittered(hill, 1, rng)
+        np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-12)
+        moved.append(np.append((X - hill.starts[1].X).ravel(), theta - hill.starts[1].theta))
+    spread = np.std(moved, axis=0)
+    widths = chains._JITTER * np.sqrt(np.diag(hill.A))
+    np.testing.assert_allclose(spread[:-1].reshape(N, D).mean(axis=1), widths, rtol=0.3)
+    assert spread[-1] == pytest.approx(chains._JITTER * hill.widths[0], rel=0.1)
+
+
+def test_the_metric_learns_from_the_widths_that_are_seen():
+    """Shapes of a map whose first object moves three times as much as it was thought to."""
+    rng, A = np.random.default_rng(0), 0.01 * np.eye(N)
+    metric = make_metric(A, np.array([0.1]))
+    shapes = POINTS - POINTS.mean(axis=0) + 0.1 * rng.standard_normal((400, N, D))
+    shapes[:, 0] += 0.3 * rng.standard_normal((400, D))
+    etas = 0.5 * rng.standard_normal((400, 1))
+    points = shapes * np.exp(etas)[:, :, None]
+    found = chains._refine(metric, points, etas)
+    diagonal = np.diag(found.A)
+    assert diagonal[0] > 3 * diagonal[1:].max()
+    assert found.widths == pytest.approx([0.5], rel=0.15)
+    thin = chains._refine(make_metric(np.diag(A).copy()[None], metric.widths), points, etas)
+    assert thin.A.shape == (1, N)
+    assert thin.A[0, 0] > 3 * thin.A[0, 1:].max()
+
+
+def test_few_draws_teach_nothing():
+    metric = make_metric(0.01 * np.eye(N), np.array([0.1]))
+    assert chains._refine(metric, np.empty((5, N, D)), np.empty((5, 1))) is metric
+
+
+def test_every_draw_is_reported_once():
+    target, hill = found_hill()
+    told = []
+    chain = run_hamiltonian(target, hill, 0, 70, 130, np.random.default_rng(0), told.append)
+    assert sum(told) == 200
+    assert chain.points.shape == (130, N, D)
+    assert chain.thetas.shape == (130, 0)
+    assert np.isnan(chain.variances).all()  # drawn later, given the points
+    assert np.isfinite(chain.log_posterior).all()
+    assert chain.astray == 0

@@ -1,0 +1,118 @@
+"""Diagnostics: chains that disagree are caught, and what is wrong is said in plain words."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tercet.posterior.diagnostics import (
+    MOST_PAIRS,
+    Diagnostics,
+    diagnose_chains,
+    distances_to_watch,
+)
+
+CHAINS, DRAWS = 4, 500
+
+
+def noise(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal((CHAINS, DRAWS, *shape))
+
+
+def slow(rho):
+    """Autocorrelated chains."""
+    x, out = noise(), np.empty((CHAINS, DRAWS))
+    state = np.zeros(CHAINS)
+    for t in range(DRAWS):
+        state = rho * state + np.sqrt(1 - rho**2) * x[:, t]
+        out[:, t] = state
+    return out
+
+
+def test_chains_that_agree_have_no_problems():
+    found = diagnose_chains({"the size of the map": noise(), "distances": noise(20, seed=1)})
+    assert found.problems == []
+    assert 0.99 < found.r_hat < 1.02
+    assert min(found.ess_bulk, found.ess_tail) > 1000
+    assert (found.n_chains, found.n_samples, found.divergences) == (CHAINS, DRAWS, 0)
+
+
+def test_one_chain_elsewhere_is_caught_and_named():
+    away = noise(20, seed=1)
+    away[2, :, 7] += 3.0
+    found = diagnose_chains({"the size of the map": noise(), "distances": away})
+    assert found.worst == "distances"
+    assert found.r_hat > 1.3
+    assert found.problems[0].startswith("the 4 chains disagree about distances (R-hat 1.")
+
+
+def test_a_chain_that_is_wider_is_caught():
+    """Equal means are not enough."""
+    wide = noise()
+    wide[0] *= 8.0
+    found = diagnose_chains({"the lapse": wide})
+    assert found.r_hat > 1.1
+    assert "the lapse" in found.problems[0]
+
+
+def test_a_drift_is_caught_in_a_single_chain():
+    drift = (noise() + np.linspace(0.0, 6.0, DRAWS))[:1]
+    found = diagnose_chains({"distances": drift})
+    assert np.isnan(found.r_hat)  # there is nobody to agree with
+    assert "500 draws are worth only" in found.problems[0]
+
+
+def test_slow_chains_are_worth_few_draws():
+    found = diagnose_chains({"the log-posterior": slow(0.99)})
+    assert found.ess_bulk < 200
+    assert any(
+        "the 2000 draws are worth only" in problem and "should be 200 or more" in problem
+        for problem in found.problems
+    )
+
+
+def test_draws_that_went_astray_are_counted():
+    quantities = {"distances": noise()}
+    assert diagnose_chains(quantities, 20).problems == []  # one in a hundred
+    assert diagnose_chains(quantities, 21).problems == ["21 draws went astray"]
+
+
+@pytest.mark.parametrize("chains", [1, CHAINS])
+def test_what_is_not_a_number_is_a_problem(chains):
+    broken = noise()[:chains]
+    broken[0, 3] = np.nan
+    found = diagnose_chains({"distances": noise()[:chains], "the log-posterior": broken})
+    assert found.problems
+
+
+def test_the_record_is_plain():
+    found = Diagnostics(float("nan"), 10.0, 12.0, "distances", 3, 2, 100).describe()
+    assert json.loads(json.dumps(found)) == {
+        "r_hat": None,
+        "ess_bulk": 10.0,
+        "ess_tail": 12.0,
+        "worst": "distances",
+        "divergences": 3,
+        "n_chains": 2,
+        "n_samples": 100,
+    }
+
+
+# ---- the distances that are looked at
+
+
+def test_all_distances_of_few_objects():
+    points = np.random.default_rng(0).standard_normal((3, 5, 2))
+    found = distances_to_watch(points, "points")
+    i, j = np.triu_indices(5, 1)
+    np.testing.assert_allclose(found, np.linalg.norm(points[:, i] - points[:, j], axis=2))
+    matrices = np.linalg.norm(points[:, :, None] - points[:, None], axis=3)
+    np.testing.assert_allclose(distances_to_watch(matrices, "distances"), found)
+
+
+def test_a_fixed_choice_of_the_distances_of_many():
+    points = np.random.default_rng(0).standard_normal((3, 40, 2))
+    found = distances_to_watch(points, "points")
+    assert found.shape == (3, MOST_PAIRS)
+    np.testing.assert_array_equal(found, distances_to_watch(points, "points"))
+    assert len(np.unique(found[0])) == MOST_PAIRS
