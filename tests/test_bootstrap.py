@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import tercet as tc
+from tercet.bootstrap.resampling import draw_answers, find_units, resample
 from tercet.engine import backend, fit
 from tercet.engine.fit import Descent
 from tercet.errors import ConvergenceWarning, DataWarning, InputError, SeparableWarning, TercetError
 from tercet.provenance import seed_for
-from tercet.resampling import draw_answers, find_units, resample
 from tercet.simulate import gaussian_mixture, noisy_triplets, true_triplets
 
 POINTS = gaussian_mixture(12, random_state=0)[0]

@@ -251,7 +251,7 @@ def test_large_questions_are_answered_in_parts(method, monkeypatch):
     rng = np.random.default_rng(0)
     questions = np.array([rng.permutation(9)[:4] for _ in range(40)])
     whole = made.triplet_probability(questions, method)
-    monkeypatch.setattr("tercet.ensemble.LARGEST_TABLE", 12 * 10)  # ten pairs
+    monkeypatch.setattr("tercet.ensemble.ensemble.LARGEST_TABLE", 12 * 10)  # ten pairs
     assert_array_equal(made.triplet_probability(questions, method), whole)
 
 
@@ -260,7 +260,7 @@ def test_large_questions_are_answered_in_parts(method, monkeypatch):
 def test_all_probabilities_in_blocks(method, n_jobs, monkeypatch):
     made = Ensemble(points(n=9))
     whole = list(made.all_probabilities(method, 1))
-    monkeypatch.setattr("tercet.ensemble.BLOCK", 9 * 12 * 2)  # two anchors
+    monkeypatch.setattr("tercet.ensemble.ensemble.BLOCK", 9 * 12 * 2)  # two anchors
     for (anchor, found), (same, expected) in zip(
         made.all_probabilities(method, n_jobs), whole, strict=True
     ):
@@ -488,7 +488,7 @@ def test_both_interfaces_of_arviz(version, monkeypatch):
         def from_dict(groups=None, posterior=None, **options):
             return "dict of groups" if posterior is None else "a group each"
 
-    monkeypatch.setattr("tercet.storage.import_module", lambda name: Arviz)
+    monkeypatch.setattr("tercet.ensemble.storage.import_module", lambda name: Arviz)
     expected = "a group each" if version.startswith("0") else "dict of groups"
     assert Ensemble(points()).to_arviz() == expected
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tercet as tc
+from tercet.bootstrap.replicates import Outcome, judge, warn_about_replicates
 from tercet.engine.fit import Fit
 from tercet.errors import ConvergenceWarning, SeparableWarning
-from tercet.replicates import Outcome, judge, warn_about_replicates
 from tercet.simulate import gaussian_mixture, true_triplets
 
 POINTS = gaussian_mixture(12, random_state=0)[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.resampling import (
+from tercet.bootstrap.resampling import (
     Replicates,
     draw_answers,
     find_units,

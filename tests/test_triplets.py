@@ -468,3 +468,19 @@ def test_as_triplets():
         as_triplets(Triplets([["a", "b", "c"]]), n_objects=5)
     with pytest.raises(InputError, match="no comparisons"):
         as_triplets(T[:0])
+
+
+# ---- votes
+
+
+def test_whole_weights_are_votes():
+    answers = Triplets([[0, 1, 2], [2, 1, 0]], weights=[3, 1])
+    assert answers.votes.tolist() == [3, 1]
+    assert answers.n_answers == 4
+
+
+@pytest.mark.parametrize("weights", [None, [0.5, 2.0]])
+def test_other_weights_are_not(weights):
+    answers = Triplets([[0, 1, 2], [2, 1, 0]], weights=weights)
+    assert answers.votes is None
+    assert answers.n_answers == 2

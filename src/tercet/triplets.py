@@ -108,6 +108,19 @@ class Triplets:
         return self._fields.weights
 
     @property
+    def votes(self) -> IntArray | None:
+        """How often each answer was given (m,), where all weights are whole numbers; else None."""
+        weights = self.weights
+        if weights is None or (np.floor(weights) != weights).any():
+            return None
+        return weights.astype(np.int64)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers were given: as many as rows, or votes where weights count them."""
+        return len(self) if self.votes is None else int(self.votes.sum())
+
+    @property
     def is_quadruplets(self) -> bool:
         """Whether the rows are (a, b, c, d) and not (anchor, near, far)."""
         return bool(self.array.shape[1] == 4)

@@ -21,7 +21,6 @@ from tercet.posterior.draw import Drawn, Plan, draw
 from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.settings import check_learn, default_prior
 from tercet.provenance import Seed, entropy_of, record
-from tercet.resampling import count_answers
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Posterior"]
@@ -218,7 +217,7 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
             prior=plan.prior.describe(),
             sampler=plan.sampler,
             diagnostics=self.diagnostics_ and self.diagnostics_.describe(),
-            n_answers=count_answers(triplets),
+            n_answers=triplets.n_answers,
             notes=notes,
         )
         return Ensemble(

@@ -11,6 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from tercet.bootstrap.replicates import is_finite, judge, runs_away, warn_about_replicates
+from tercet.bootstrap.resampling import (
+    UNITS,
+    Draw,
+    Replicates,
+    Rows,
+    Units,
+    draw_answers,
+    find_units,
+    resample,
+    sample_size,
+)
 from tercet.diagnosis import warn_about
 from tercet.embedder import Embedder, Floats, Seed, is_count, is_number, oriented, require
 from tercet.engine.backend import fit_anywhere
@@ -22,19 +34,6 @@ from tercet.metrics import satisfied, squared_distances
 from tercet.parallel import count_threads
 from tercet.progress import progress_bar
 from tercet.provenance import entropy_of, record, seed_for
-from tercet.replicates import is_finite, judge, runs_away, warn_about_replicates
-from tercet.resampling import (
-    UNITS,
-    Draw,
-    Replicates,
-    Rows,
-    Units,
-    draw_answers,
-    find_units,
-    resample,
-    sample_size,
-    votes,
-)
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Bootstrap"]
@@ -217,7 +216,7 @@ class Bootstrap(BaseEstimator):  # type: ignore[misc]
 
     def _task(self, triplets: Triplets) -> _Task:
         """What replicates choose rows from: the answers and, if parametric, their opposites."""
-        counts = votes(triplets) if self.unit == "answer" else None
+        counts = triplets.votes if self.unit == "answer" else None
         weights = None if counts is not None else triplets.weights
         rows = triplets.array
         if self.parametric:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tercet import storage, uncertainty
-from tercet.draws import encode_pairs
+from tercet import uncertainty
+from tercet.ensemble import storage
+from tercet.ensemble.draws import encode_pairs
+from tercet.ensemble.held import Held
 from tercet.errors import InputError
-from tercet.held import Held
 from tercet.parallel import count_threads, in_order
 from tercet.triplets import Triplets
 from tercet.uncertainty import DEFAULT_METHOD, Ellipses, Floats, Index

@@ -48,7 +48,7 @@ class Units(NamedTuple):
 def find_units(triplets: Triplets, unit: str) -> Units:
     """Return the units of the answers; where weights are counts, every vote is an answer."""
     if unit == "answer":
-        if (counts := votes(triplets)) is None:
+        if (counts := triplets.votes) is None:
             return Units(len(triplets))
         ends = np.cumsum(counts)
         return Units(int(ends[-1]), ends)
@@ -63,20 +63,6 @@ def find_units(triplets: Triplets, unit: str) -> Units:
     if len(sizes) < 2:
         raise InputError(f"unit={unit!r} needs two {unit}s or more, and all answers are from one.")
     return Units(len(sizes), np.cumsum(sizes), np.argsort(number, kind="stable"))
-
-
-def votes(triplets: Triplets) -> Rows | None:
-    """How often each answer was given (m,), where the weights are whole numbers; else None."""
-    weights = triplets.weights
-    if weights is None or (np.floor(weights) != weights).any():
-        return None
-    return weights.astype(np.int64)
-
-
-def count_answers(triplets: Triplets) -> int:
-    """How many answers there are; where weights are counts, how many votes."""
-    counts = votes(triplets)
-    return len(triplets) if counts is None else int(counts.sum())
 
 
 def sample_size(fraction: float, count: int, unit: str) -> int:

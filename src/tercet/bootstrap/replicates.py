@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.bootstrap.resampling import Rows
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models.base import Array
-from tercet.resampling import Rows
 from tercet.triplets import Triplets
 
 

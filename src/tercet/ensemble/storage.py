@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet import models
-from tercet.draws import Draws, check_draws
+from tercet.ensemble.draws import Draws, check_draws
 from tercet.errors import InputError, TercetError
 from tercet.models import Model
 

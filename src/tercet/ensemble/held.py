@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet import storage
-from tercet.draws import Draws, Floats, Index, aligned, check_draws, frozen, join, take
+from tercet.ensemble import storage
+from tercet.ensemble.draws import Draws, Floats, Index, aligned, check_draws, frozen, join, take
 from tercet.errors import InputError
 from tercet.models import Model
 

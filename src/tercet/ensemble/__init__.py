@@ -1,0 +1,5 @@
+"""Many embeddings of the same objects, and what they say (paper, section 3.3)."""
+
+from tercet.ensemble.ensemble import Ensemble
+
+__all__ = ["Ensemble"]
