@@ -18,9 +18,9 @@ from tercet.estimators import CKL, STE, TSTE
 from tercet.metrics import log_loss, squared_distances
 from tercet.triplets import Triplets
 
-VERSION = 2  # raise it when the product changes what is measured here
+VERSION = 3  # raise it when the product changes what is measured here
 SIZES = (500, 2000, 4000)
-REPEATS, QUICK_REPEATS = 4, 2
+REPEATS, QUICK_REPEATS = 3, 2
 FOLDS = 5
 VARIANCES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 SETS = {"food100": 2, "material_appearance": 2, "alien_eggs": 1, "car60": 2}  # dimensions
@@ -28,7 +28,7 @@ MODELS: dict[str, type[Embedder]] = {"STE": STE, "t-STE": TSTE, "CKL": CKL}
 
 LEARNED: dict[str, tuple[str, tuple[str, ...]]] = {
     **{name: (name, ()) for name in MODELS},
-    **{f"{name}, lapse": (name, ("lapse",)) for name in MODELS},
+    "STE, lapse": ("STE", ("lapse",)),
     "CKL, exponent, μ": ("CKL", ("exponent", "mu")),
     "CKL, exponent, μ, lapse": ("CKL", ("exponent", "mu", "lapse")),
 }
@@ -132,23 +132,24 @@ def _results(repeats: int, jobs: int) -> dict[tuple[str, int, Method], list[Resu
 
 
 def _goal(people: str, size: int, losses: Losses) -> Goal:
-    """The best plug-in beside the posterior of the same model, and beside the best posterior."""
+    """The best plug-in beside the best posterior, of the same three models."""
 
     def best(kind: str) -> Method:
         return min(
-            (Method(kind, model) for model in MODELS),
+            (method for method in METHODS if method.kind == kind),
             key=lambda method: np.nanmean(losses[people, size, method]),
         )
 
     plug_in, other = best(PLUG_IN), best(POSTERIOR)
     base = losses[people, size, plug_in]
-    same = losses[people, size, Method(POSTERIOR, plug_in.model)] - base
     least = losses[people, size, other] - base
+    same = losses[people, size, Method(POSTERIOR, plug_in.model)] - base
     return Goal(
         f"{people}, {size} answers: log-loss, best {plug_in.title} {short(np.nanmean(base), 4)}",
-        "posterior lower: same model, and best of three",
-        f"same model {_difference(same)}; {other.title} {_difference(least)}",
-        bool(np.nanmean(same) < 0 and np.nanmean(least) < 0),
+        "best posterior lower",
+        f"{other.title} {_difference(least)}; with the plug-in's own model, nothing else learned, "
+        f"{_difference(same)}",
+        bool(np.nanmean(least) < 0),
     )
 
 
@@ -198,7 +199,7 @@ def _about(results: dict[tuple[str, int, Method], list[Result]]) -> list[str]:
         f"{len(warned)} of {len(chains)} posteriors warned that they did not converge"
         + (f", such as {'; '.join(warned[:NAMED])}" if warned else "")
         + ".",
-        "The best model of three is the best on the held-out answers, for both.",
+        "Best is best on the held-out answers, for plug-ins and posteriors alike.",
         f"Cross-validation chose the first or last variance of the grid in {edge} of "
         f"{len(chosen)} fits.",
     ]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, STE
-from tercet.posterior import NormalPrior, Posterior
+from tercet.posterior import Posterior
 
 Maker: TypeAlias = Bootstrap | Posterior
 Make: TypeAlias = Callable[[int], Maker]
@@ -42,11 +42,6 @@ def posterior(estimator: Embedder, **options: Any) -> Make:
 def log_ratio(*also: str) -> Make:
     """The posterior of CKL with a learned exponent and μ."""
     return posterior(CKL(2), learn=("exponent", "mu", *also))
-
-
-def fixed_variance(estimator: Embedder, variance: float) -> Make:
-    """The posterior under a prior variance that is taken as known."""
-    return posterior(estimator, prior=NormalPrior(variance))
 
 
 def health(maker: Maker) -> dict[str, Any]:
