@@ -130,7 +130,7 @@ def test_trajectories_have_random_lengths_around_the_one_asked_for():
     steps = notes[:, STEPS]
     assert steps.min() == 1
     assert 20 < steps.max() <= 80  # steps are up to four times shorter
-    longer = np.mean(4.0 ** np.linspace(0.0, 1.0, 10_001) ** 4)  # trajectories, in steps
+    longer = np.mean(4.0 ** np.linspace(0.0, 1.0, 10_001) ** 8)  # trajectories, in steps
     assert steps.mean() == pytest.approx(0.5 + 10 * longer, abs=5 * steps.std() / np.sqrt(2000))
     _, _, notes, _, _ = run(make_target(), METRICS["full"], 0.01, count=10, length=5.0, most=7)
     assert notes[:, STEPS].max() == 7

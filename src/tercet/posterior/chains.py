@@ -13,7 +13,7 @@ from tercet.models import CKLModel
 from tercet.models.base import Array, Model
 from tercet.posterior import elliptical, hamiltonian
 from tercet.posterior.mode import Mode, find_mode, fix_scale, settle_scale, spread_of_objects
-from tercet.posterior.target import MU, Target, energy_and_gradient
+from tercet.posterior.target import MU, Target, energy_and_gradient, prior_energies
 
 _BLOCK = 50  # draws between two looks at the progress bar
 _JITTER = 0.5  # of a start, in standard deviations of the Laplace approximation
@@ -173,8 +173,7 @@ def run_elliptical(
     likelihood = elliptical.Likelihood(target.problem, target.code, target.p, target.q)
     root = np.asarray(np.linalg.cholesky(block), dtype=np.float64)
     X, variance = np.ascontiguousarray(X), float(np.exp(log_scale))
-    kept: list[tuple[Array, Array, Array]] = []
-    for count in (warmup, n_samples):
+    for count in (warmup, n_samples):  # the draws of the second are kept
         points, variances = np.empty((count, *X.shape)), np.empty(count)
         notes = np.empty((count, elliptical.N_NOTES))
         for a in range(0, count, _BLOCK):
@@ -192,11 +191,9 @@ def run_elliptical(
                 notes[part],
             )
             tick(len(points[part]))
-        kept = [(points, variances, notes)]
-    points, variances, notes = kept[0]
     astray = int(notes[:, elliptical.STUCK].sum())
-    nothing = np.empty((n_samples, 0))
-    return Chain(points, nothing, variances, np.full(n_samples, np.nan), astray)
+    log_posterior = -notes[:, elliptical.ENERGY] - prior_energies(target, points)
+    return Chain(points, np.empty((n_samples, 0)), variances, log_posterior, astray)
 
 
 def run_matrices(

@@ -144,7 +144,7 @@ def sample(
         r = rng.standard_normal(eta.shape) / metric.widths
         _apply(metric.A, P, V)
         start = energy + 0.5 * (_inner(P, V) + np.sum(variances * r * r))
-        h = step * 0.25 ** (rng.random() ** 4)
+        h = step * 0.25 ** (rng.random() ** 8)
         count = max(1, math.ceil(min(2.0 * length * rng.random() / h, float(max_steps))))
         Z[:], by_Z[:], zeta[:], by_zeta[:] = Y, by_Y, eta, by_eta
         reached = energy

@@ -121,6 +121,19 @@ def _prior(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array)
 
 
 @jit
+def prior_energies(target: Target, points: Array) -> Array:
+    """-log prior, up to a constant, of points (S, n, d), their centres taken out."""
+    nothing, slopes = np.empty(0), np.empty(points.shape[1:])
+    out = np.empty(len(points))
+    for s in range(len(points)):
+        X = points[s].copy()
+        for k in range(X.shape[1]):
+            X[:, k] -= np.mean(X[:, k])
+        out[s] = _prior(target, X, nothing, slopes, nothing)
+    return out
+
+
+@jit
 def energy_and_gradient(
     target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array
 ) -> float:
