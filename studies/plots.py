@@ -45,6 +45,6 @@ def reliability_plot(file: str, panels: Mapping[str, Mapping[str, Curve]], *, co
     figure.supxlabel("confidence max(π, 1 − π)", fontsize=10)
     figure.supylabel("share that is true", fontsize=10)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=9, frameon=False)
     FOLDER.mkdir(parents=True, exist_ok=True)
     figure.savefig(FOLDER / file, dpi=110)

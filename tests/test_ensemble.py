@@ -503,3 +503,14 @@ def test_arviz_wants_equal_chains():
     made = Ensemble(points(), chains=[0] * 5 + [1] * 7)
     with pytest.raises(InputError, match=r"\[5, 7\] draws"):
         made.to_arviz()
+
+
+@pytest.mark.parametrize(("count", "best"), [(399, "joint"), (400, "vote")])
+def test_many_draws_vote_and_few_do_not(count, best):
+    draws = np.random.default_rng(0).normal(size=(count, 5, 2))
+    ensemble = Ensemble(draws)
+    Q = [[0, 1, 2], [3, 4, 0]]
+    np.testing.assert_array_equal(
+        ensemble.triplet_probability(Q), ensemble.triplet_probability(Q, best)
+    )
+    assert ensemble.average_uncertainty() == ensemble.average_uncertainty(method=best)

@@ -21,11 +21,11 @@ from tercet.models import Model
 from tercet.parallel import in_order
 
 __all__ = [
-    "DEFAULT_METHOD",
     "METHODS",
     "Ellipses",
     "answer_probability",
     "check_method",
+    "default_method",
     "distances",
     "ellipses",
     "number_pairs",
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 METHODS = ("paper", "joint", "vote")
-DEFAULT_METHOD = "vote"
+MANY = 400  # draws; fewer make too coarse a vote
 _PAPER, _, _VOTE = range(3)  # as compiled code knows them
 
 # Distances compared by one thread at a time; less than that is not worth starting a thread.
@@ -121,7 +121,7 @@ def _number(comparisons: Index, n: int, dense: bool, keys: Index) -> None:
 
 
 def triplet_probability(
-    distances: Floats, near: Index, far: Index, method: str = DEFAULT_METHOD, n_jobs: int = 1
+    distances: Floats, near: Index, far: Index, method: str, n_jobs: int = 1
 ) -> Floats:
     """Probability π (m,) that one distance is smaller than another, from draws of both.
 
@@ -162,7 +162,7 @@ def triplet_probability(
     return out
 
 
-def pairwise_probability(distances: Floats, method: str = DEFAULT_METHOD) -> Floats:
+def pairwise_probability(distances: Floats, method: str) -> Floats:
     """Probability (n, n) at [j, l] that distance j is smaller than distance l; ½ on the diagonal.
 
     Parameters
@@ -184,6 +184,11 @@ def check_method(method: str) -> int:
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
     return METHODS.index(method)
+
+
+def default_method(n_samples: int) -> str:
+    """The method that was measured best: the vote of many draws, "joint" for fewer."""
+    return "vote" if n_samples >= MANY else "joint"
 
 
 def _prepare(distances: Floats, code: int) -> tuple[Floats, Floats, Floats]:

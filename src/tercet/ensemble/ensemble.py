@@ -19,7 +19,7 @@ from tercet.ensemble.held import Held
 from tercet.errors import InputError
 from tercet.parallel import count_threads, in_order
 from tercet.triplets import Triplets
-from tercet.uncertainty import DEFAULT_METHOD, Ellipses, Floats, Index
+from tercet.uncertainty import Ellipses, Floats, Index, default_method
 
 __all__ = ["Ensemble"]
 
@@ -78,22 +78,24 @@ class Ensemble(Held):
     # --- comparisons --------------------------------------------------------------------------
 
     def triplet_probability(
-        self, Q: Any, method: str = DEFAULT_METHOD, n_jobs: int | None = None
+        self, Q: Any, method: str | None = None, n_jobs: int | None = None
     ) -> Floats:
         """Probability π (m,) that near is truly nearer than far (paper, section 3.2).
 
         Parameters
         ----------
         Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
-        method : {"paper", "joint", "vote"}
-            See `tercet.uncertainty.triplet_probability`.
+        method : {"paper", "joint", "vote"}, optional
+            See `tercet.uncertainty.triplet_probability`; by default "vote" for 400 draws or more,
+            else "joint".
         n_jobs : int, optional
             Threads, all cores by default; the result does not depend on them.
         """
         jobs = count_threads(n_jobs)
+        chosen = method or default_method(len(self))
 
         def probability(table: Floats, near: Index, far: Index) -> Floats:
-            return uncertainty.triplet_probability(table, near, far, method, jobs)
+            return uncertainty.triplet_probability(table, near, far, chosen, jobs)
 
         return self._by_pairs(self._encode(Q), self._distances, probability)
 
@@ -124,7 +126,7 @@ class Ensemble(Held):
         return self._by_pairs(self._encode(Q), self._squared_as_drawn, probability)
 
     def all_probabilities(
-        self, method: str = DEFAULT_METHOD, n_jobs: int | None = None
+        self, method: str | None = None, n_jobs: int | None = None
     ) -> Iterator[tuple[int, Floats]]:
         """For one anchor after the other: its number, and π (n, n) of all its comparisons.
 
@@ -136,8 +138,9 @@ class Ensemble(Held):
         method, n_jobs
             As in `triplet_probability`.
         """
-        uncertainty.check_method(method)
-        return self._each_anchor(method, count_threads(n_jobs))
+        chosen = method or default_method(len(self))
+        uncertainty.check_method(chosen)
+        return self._each_anchor(chosen, count_threads(n_jobs))
 
     def _each_anchor(self, method: str, n_jobs: int) -> Iterator[tuple[int, Floats]]:
         n = self.n_objects
@@ -157,7 +160,7 @@ class Ensemble(Held):
             yield from results
 
     def average_uncertainty(
-        self, over: Any = None, method: str = DEFAULT_METHOD, n_jobs: int | None = None
+        self, over: Any = None, method: str | None = None, n_jobs: int | None = None
     ) -> float:
         """Mean of min(π, 1 − π) over all comparisons, or of 1 − π over those given as true.
 
@@ -180,7 +183,7 @@ class Ensemble(Held):
         return total / (n * (n - 1) * (n - 2) // 2)
 
     def predict(
-        self, Q: Any, threshold: float = 0.9, method: str = DEFAULT_METHOD
+        self, Q: Any, threshold: float = 0.9, method: str | None = None
     ) -> NDArray[np.int64]:
         """+1 where π > threshold, -1 where π < 1 − threshold, else 0: abstains (section 4.1).
 
