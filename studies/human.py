@@ -199,7 +199,8 @@ def _about(results: dict[tuple[str, int, Method], list[Result]]) -> list[str]:
         f"{len(warned)} of {len(chains)} posteriors warned that they did not converge"
         + (f", such as {'; '.join(warned[:NAMED])}" if warned else "")
         + ".",
-        "Best is best on the held-out answers, for plug-ins and posteriors alike.",
+        "Best is best on the held-out answers, for plug-ins and posteriors alike; there are "
+        f"{len(LEARNED)} posteriors and {len(MODELS)} plug-ins to choose from.",
         f"Cross-validation chose the first or last variance of the grid in {edge} of "
         f"{len(chosen)} fits.",
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from studies.cells import Result
+from studies.cells import Result, source_of
 
 
 class Setting(NamedTuple):
@@ -27,6 +27,8 @@ class Setting(NamedTuple):
         if failed:
             notes.append(f"{len(failed)} failed and are left out: {'; '.join(failed[:5])} …")
         sources = {result["source"] for result in done}
+        if sources and source_of() not in sources:
+            notes.append("tercet's source has changed since; the study's VERSION says what counts.")
         if len(sources) > 1:
             notes.append(
                 f"These results were computed with {len(sources)} states of tercet's source; for "

@@ -1,3 +1,4 @@
+import json
 import pickle
 import sys
 
@@ -514,3 +515,24 @@ def test_many_draws_vote_and_few_do_not(count, best):
         ensemble.triplet_probability(Q), ensemble.triplet_probability(Q, best)
     )
     assert ensemble.average_uncertainty() == ensemble.average_uncertainty(method=best)
+
+
+@pytest.mark.parametrize("name", ["kind", "names", "model"])
+def test_a_file_without_part_of_its_header_is_damaged(tmp_path, name):
+    path = tmp_path / "map.npz"
+    Ensemble(np.random.default_rng(0).normal(size=(3, 4, 2))).save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(str(arrays.pop("header")))
+    del header[name]
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    with pytest.raises(InputError, match="damaged"):
+        Ensemble.load(path)
+
+
+def test_distances_below_zero_count_by_their_size():
+    """As they do in the likelihood, which sees their squares."""
+    D = np.array([[0.0, -5.0, 1.0], [-5.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
+    ensemble = Ensemble(np.stack([D, D]), kind="distances")
+    assert ensemble.triplet_probability([[0, 1, 2]], "paper") == pytest.approx(0.0)
+    assert ensemble.distances([[0, 1]]).tolist() == [[5.0], [5.0]]

@@ -4,12 +4,14 @@ Whether the draws are right is for tests/statistical to say.
 """
 
 import json
+import time
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
 
 import tercet as tc
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
@@ -385,3 +387,39 @@ def test_a_progress_bar_is_shown_when_asked_for(capsys):
     fitted(progress=False)
     fitted()  # no terminal here
     assert capsys.readouterr().err == ""
+
+
+def test_the_bits_do_not_depend_on_the_threads_of_blas():
+    """The metric of 200 objects is a product of matrices that BLAS shares among its threads."""
+    points = np.random.default_rng(0).normal(size=(200, 3))
+    answers = tc.simulate.noisy_triplets(points, 1500, noise=0.3, random_state=0)
+    posterior = tc.Posterior(tc.STE(3), n_samples=3, n_chains=1, warmup=0, random_state=0)
+    found = []
+    for limit in (1, 2):
+        with threadpool_limits(limit, user_api="blas"):
+            found.append(posterior.fit(answers).ensemble_.draws)
+    np.testing.assert_array_equal(*found)
+
+
+def test_an_interruption_ends_all_chains():
+    """The first chain is interrupted; the others notice at their next tick."""
+    seen = []
+
+    def run(k, tick):
+        if k == 0:
+            raise KeyboardInterrupt
+        for _ in range(1000):
+            seen.append(k)
+            time.sleep(0.01)
+            tick(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        draw._side_by_side(run, range(2), 2, lambda count: None)
+    assert len(seen) < 1000
+
+
+@pytest.mark.parametrize("sampler", ["hmc", "laplace"])
+def test_only_slices_start_at_the_likelihood(sampler):
+    posterior = tc.Posterior(tc.STE(2), sampler=sampler, start="likelihood")
+    with pytest.raises(tc.InputError, match="start='likelihood'"):
+        posterior.fit([[0, 1, 2], [1, 2, 0]])

@@ -6,6 +6,7 @@ import numbers
 import platform
 import secrets
 import sys
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def record(source: str, maker: Any, entropy: int, **more: Any) -> dict[str, Any]
     """What to write down of draws that ``maker``, a scikit-learn object, made of this entropy."""
     settings = describe(maker)
     settings.pop("class")
-    versions = {"tercet": sys.modules["tercet"].__version__, "numpy": np.__version__}
+    versions = {"tercet": sys.modules["tercet"].__version__}
+    versions |= {name: version(name) for name in ("numpy", "scipy", "numba")}
     return {
         "source": source,
         "settings": settings,

@@ -187,7 +187,7 @@ def check_method(method: str) -> int:
 
 
 def default_method(n_samples: int) -> str:
-    """The method that was measured best: the vote of many draws, "joint" for fewer."""
+    """The method measured best for converged draws, the vote, or for 100 resamples, "joint"."""
     return "vote" if n_samples >= MANY else "joint"
 
 

@@ -135,7 +135,10 @@ class Bootstrap(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
-        """The paper's settings (section 5): 20 subsamples of 40 %, laid on one of them."""
+        """The paper's settings (section 5): 20 subsamples of 40 %, laid on one of them.
+
+        The paper's π is ``ensemble_.triplet_probability(Q, method="paper")``.
+        """
         settings: dict[str, Any] = {"n_samples": 20, "fraction": 0.4, "replace": False}
         settings |= {"unit": "answer", "alignment": "paper", "random_state": random_state}
         return cls(estimator, **(settings | changes))

@@ -279,7 +279,8 @@ class Ensemble(Held):
     def _distances(self, pairs: Index) -> Floats:
         """Distances (S, m), corrected where there is a centre."""
         if self.kind == "distances":
-            return self.draws[:, pairs[:, 0], pairs[:, 1]]
+            # A Gaussian prior knows no sign; the likelihood sees squares, so the size counts.
+            return np.abs(self.draws[:, pairs[:, 0], pairs[:, 1]])
         found = uncertainty.distances(self._columns, pairs)
         centre, spread = self._fields.centre, self._fields.spread
         if centre is None:

@@ -44,7 +44,7 @@ def write(path: PathLike, fields: Draws) -> None:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:
-            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -61,21 +61,34 @@ def read(path: PathLike) -> Draws:
             raise KeyError("format")
         version = int(header["version"])
     except _DAMAGE as error:
-        raise InputError(
-            f"{os.fspath(path)} is not a file that Ensemble.save wrote, or it is damaged."
-        ) from error
+        raise _damaged(path) from error
     if version > VERSION:
         raise InputError(
             f"{os.fspath(path)} has format version {version}, and this tercet reads up to "
             f"{VERSION}; update tercet."
         )
+    try:
+        return _assemble(arrays, header)
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        raise _damaged(path) from error
+
+
+def _assemble(arrays: dict[str, Any], header: Mapping[str, Any]) -> Draws:
     columns: dict[str, Any] = {group: {} for group in _COLUMNS}
     for name in [name for name in arrays if "/" in name]:
         group, _, column = name.partition("/")
         columns[group][column] = arrays.pop(name)
     plain = {name: header[name] for name in _PLAIN}
-    given = dict.fromkeys(_ARRAYS) | arrays | columns | plain
+    given: dict[str, Any] = dict.fromkeys(_ARRAYS) | arrays | columns | plain
     return check_draws(**given, model=_restore(header["model"]))
+
+
+def _damaged(path: PathLike) -> InputError:
+    return InputError(
+        f"{os.fspath(path)} is not a file that Ensemble.save wrote, or it is damaged."
+    )
 
 
 def _describe(model: Model | None) -> dict[str, Any] | None:
@@ -89,7 +102,7 @@ def _restore(description: Mapping[str, Any] | None) -> Model | None:
     if description is None:
         return None
     name = description["class"]
-    if name not in models.__all__:
+    if name not in models.__all__ or name == "Model":
         raise InputError(f"the file names the model {name!r}, which this tercet does not have.")
     model: Model = getattr(models, name)(**description["fields"])
     return model

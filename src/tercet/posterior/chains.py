@@ -56,7 +56,8 @@ def explore(
     objective = Objective(model, d, penalty)
     found = []
     for k, rng in enumerate(rngs):
-        options = Options() if k == 0 or d == 1 else Options(start="random", n_init=_SEARCHES)
+        n_init = None if d == 1 else _SEARCHES  # a line needs more, and decides itself
+        options = Options() if k == 0 else Options(start="random", n_init=n_init)
         found.append(Descent(objective, options).solve(target.problem, rng).embedding)
     if scale_free:
         starts = [_sized(target, X, theta) for X in found]
@@ -133,11 +134,12 @@ def run_hamiltonian(
 
     # A third of the warm-up finds the step, a third the widths, a third the step once more.
     third = warmup // 3
+    if warmup > 0:
+        *_, step = run(warmup - 2 * third, step, _FIRST_STEPS, True)
     if third > 0:
-        *_, step = run(third, step, _FIRST_STEPS, True)
         points, etas, _, step = run(third, step, _MOST_STEPS, True)
         metric = _refine(metric, points, etas)
-        *_, step = run(warmup - 2 * third, step, _MOST_STEPS, True)
+        *_, step = run(third, step, _MOST_STEPS, True)
     points, etas, notes, _ = run(n_samples, step, _MOST_STEPS, False)
     astray = int(notes[:, hamiltonian.DIVERGENT].sum())
     unknown = np.full(n_samples, np.nan)
@@ -153,7 +155,7 @@ def _refine(metric: hamiltonian.Metric, points: Array, etas: Array) -> hamiltoni
     seen = np.mean((aligned - mean) ** 2, axis=(0, 2))
     A = metric.A
     expected = np.diag(A) if len(A) > 1 else A[0]
-    factor = np.sqrt(seen / expected) ** _TRUST
+    factor = np.sqrt(np.maximum(seen / expected, 1e-4)) ** _TRUST
     scaled = A * factor[:, None] * factor if len(A) > 1 else A * factor**2
     widths = etas.std(axis=0)
     return hamiltonian.make_metric(scaled, np.where(widths > 0, widths, metric.widths))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import NamedTuple
 
 import numpy as np
 
 from tercet.compiled import announce_compilation, jit
-from tercet.engine.fit import Descent, Objective
+from tercet.engine.blas import one_blas_thread
+from tercet.engine.fit import Descent, Objective, Options
 from tercet.engine.problem import build_problem
 from tercet.models import Model, TSTEModel
 from tercet.models.base import Array
@@ -20,6 +22,7 @@ from tercet.posterior.chains import (
     Hill,
     Tick,
     explore,
+    jittered,
     run_elliptical,
     run_hamiltonian,
     run_matrices,
@@ -72,7 +75,17 @@ class Drawn(NamedTuple):
 def draw(
     plan: Plan, triplets: Triplets, entropy: int, n_threads: int, progress: bool | None = None
 ) -> Drawn:
-    """Draw from the posterior; every chain has its own seed."""
+    """Draw from the posterior; every chain has its own seed.
+
+    BLAS is held to one thread: with more, the last bits of the metric would depend on how many.
+    """
+    with one_blas_thread():
+        return _draw(plan, triplets, entropy, n_threads, progress)
+
+
+def _draw(
+    plan: Plan, triplets: Triplets, entropy: int, n_threads: int, progress: bool | None
+) -> Drawn:
     announce_compilation(hamiltonian.sample)
     target = build_target(plan, triplets)
     seeds = range(plan.n_chains)
@@ -83,9 +96,28 @@ def draw(
     else:
         run = _point_runner(plan, target, plan.prior, searching)
     total = plan.n_chains * (plan.warmup + plan.n_samples)
-    with progress_bar(total, "draws", progress) as bar, ThreadPoolExecutor(n_threads) as pool:
-        chains = list(pool.map(lambda k: run(k, rngs[k], bar.update), seeds))
+    with progress_bar(total, "draws", progress) as bar:
+        chains = _side_by_side(lambda k, tick: run(k, rngs[k], tick), seeds, n_threads, bar.update)
     return _collect(plan, target, chains, rngs)
+
+
+def _side_by_side(
+    run: Callable[[int, Tick], Chain], numbers: range, n_threads: int, tick: Tick
+) -> list[Chain]:
+    """Run chains on threads; an interruption ends them all at their next tick."""
+    stop = Event()
+
+    def tick_or_stop(count: int) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        tick(count)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            return list(pool.map(lambda k: run(k, tick_or_stop), numbers))
+        except BaseException:
+            stop.set()
+            raise
 
 
 def build_target(plan: Plan, triplets: Triplets) -> Target:
@@ -122,7 +154,7 @@ def _point_runner(
     """How chain k draws points."""
     d, warmup, count = plan.n_components, plan.warmup, plan.n_samples
     if plan.start == "likelihood" and plan.sampler == "elliptical_slice":
-        starts = [_maximum(plan, target, rng) for rng in searching]
+        starts = _maxima(plan, target, searching)
     theta = first_theta(plan.learn, plan.model)
     hill: Hill | None = None
     if plan.start == "mode" or plan.sampler != "elliptical_slice":
@@ -136,7 +168,7 @@ def _point_runner(
             return Chain(points, np.empty((count, 0)), variances, unknown, 0)
         if plan.sampler == "hmc" and hill:
             return run_hamiltonian(target, hill, k, warmup, count, rng, tick)
-        X = hill.starts[k].X if hill else starts[k]
+        X = jittered(hill, k, rng)[0] if hill else starts[k]
         log_scale = hill.mode.log_scale if hill else target.scale_mean
         block = prior.covariance(d)
         return run_elliptical(target, block, X, log_scale, warmup, count, rng, tick)
@@ -149,7 +181,7 @@ def _matrix_runner(
 ) -> Run:
     """How chain k draws distance matrices: from the distances of a maximum of the likelihood."""
     centre, root = prior.matrices(target.problem.n_objects)
-    starts = [_maximum(plan, target, rng) for rng in searching]
+    starts = _maxima(plan, target, searching)
 
     def run(k: int, rng: np.random.Generator, tick: Tick) -> Chain:
         D = np.linalg.norm(starts[k][:, None] - starts[k], axis=2)
@@ -158,9 +190,14 @@ def _matrix_runner(
     return run
 
 
-def _maximum(plan: Plan, target: Target, rng: np.random.Generator) -> Array:
-    fit = Descent(Objective(plan.model, plan.n_components)).solve(target.problem, rng)
-    return np.asarray(fit.embedding - fit.embedding.mean(axis=0))
+def _maxima(plan: Plan, target: Target, searching: list[np.random.Generator]) -> list[Array]:
+    """A maximum of the likelihood for every chain, all after the first from random places."""
+    objective, found = Objective(plan.model, plan.n_components), []
+    for k, rng in enumerate(searching):
+        options = Options() if k == 0 else Options(start="random")
+        X = Descent(objective, options).solve(target.problem, rng).embedding
+        found.append(X - X.mean(axis=0))
+    return found
 
 
 def _collect(

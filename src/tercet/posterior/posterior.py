@@ -55,8 +55,8 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
         CKL "exponent" and "mu". A dict gives the priors: ``{"lapse": (a, b)}`` for Beta(a, b),
         ``{"exponent": (median, spread)}`` for a log-normal one.
     start : {"mode", "likelihood"}
-        Whether chains start near modes of the posterior, or at the maximum of the likelihood as in
-        the paper.
+        Whether chains start near modes of the posterior, or, by elliptical slices only, at maxima
+        of the likelihood as in the paper (and always with a DistancePrior).
     n_jobs : int, optional
         Threads, one a chain at most; all cores by default and with -1. The result does not depend
         on it.
@@ -115,7 +115,8 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
     def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
         """The paper's settings (section 5): 500 elliptical-slice draws from the maximum likelihood.
 
-        One chain, no warm-up, a known prior variance of 15.
+        One chain, no warm-up, a known prior variance of 15. The paper's π is
+        ``ensemble_.triplet_probability(Q, method="paper")``.
         """
         settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
         settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
@@ -193,6 +194,11 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"a DistancePrior is sampled by elliptical slices; sampler={sampler!r} needs a "
                 "NormalPrior."
+            )
+        if self.start == "likelihood" and sampler != "elliptical_slice":
+            raise InputError(
+                f"start='likelihood' is for sampler='elliptical_slice'; {sampler!r} starts near a "
+                "mode of the posterior."
             )
         if learn and sampler != "hmc":
             raise InputError(

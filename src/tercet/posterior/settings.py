@@ -30,6 +30,8 @@ def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model:
     """Check what to learn; returns its priors by name, in the order of ``PARAMETERS``."""
     if isinstance(learn, str):
         raise InputError(f"learn takes several names, such as learn=({learn!r},), got {learn!r}.")
+    if not isinstance(learn, Mapping | Sequence):
+        raise InputError(f"learn takes names, such as learn=('lapse',), or a dict, got {learn!r}.")
     given = dict(learn) if isinstance(learn, Mapping) else dict.fromkeys(learn)
     known = [name for name in PARAMETERS if name == "lapse" or isinstance(model, CKLModel)]
     for name, prior in given.items():
@@ -44,7 +46,10 @@ def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model:
             raise InputError(
                 f"learn={{{name!r}: ...}} takes two positive numbers, the prior, got {prior!r}."
             )
-    return {name: given[name] or PRIORS[name] for name in known if name in given}
+    priors = {name: PRIORS[name] if prior is None else prior for name, prior in given.items()}
+    return {
+        name: (float(priors[name][0]), float(priors[name][1])) for name in known if name in priors
+    }
 
 
 def default_prior(
