@@ -3,8 +3,10 @@
 import json
 import platform
 
+import numba
 import numpy as np
 import pytest
+import scipy
 
 import tercet as tc
 from tercet.errors import InputError
@@ -66,6 +68,8 @@ def test_a_record_is_plain_and_complete():
     assert found["versions"] == {
         "tercet": tc.__version__,
         "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "numba": numba.__version__,
         "python": platform.python_version(),
     }
     settings = found["settings"]
