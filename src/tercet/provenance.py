@@ -6,6 +6,7 @@ import numbers
 import platform
 import secrets
 import sys
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -40,15 +41,20 @@ def record(source: str, maker: Any, entropy: int, **more: Any) -> dict[str, Any]
     """What to write down of draws that ``maker``, a scikit-learn object, made of this entropy."""
     settings = describe(maker)
     settings.pop("class")
-    versions = {"tercet": sys.modules["tercet"].__version__}
-    versions |= {name: version(name) for name in ("numpy", "scipy", "numba")}
     return {
         "source": source,
         "settings": settings,
         "seed": str(entropy),
-        "versions": {**versions, "python": platform.python_version()},
+        "versions": dict(_versions()),
         **more,
     }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {name: version(name) for name in ("numpy", "scipy", "numba")}  # read from files
+    tercet: str = sys.modules["tercet"].__version__
+    return {"tercet": tercet, **found, "python": platform.python_version()}
 
 
 def describe(thing: Any) -> dict[str, Any]:
