@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tercet.estimators import CKL
 from tercet.models import STEModel
 from tercet.posterior import hamiltonian
 from tercet.posterior.draw import Plan, build_target
@@ -16,10 +17,11 @@ from tercet.posterior.hamiltonian import (
     start_tuning,
     tuned_step,
 )
+from tercet.posterior.posterior import Posterior
 from tercet.posterior.priors import NormalPrior
 from tercet.posterior.settings import check_learn
 from tercet.posterior.target import energy_and_gradient
-from tercet.simulate import answers_from_model, random_comparisons
+from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
 from tercet.triplets import Triplets
 
 N, D = 6, 2
@@ -168,3 +170,26 @@ def test_a_bad_first_step_is_mended(first):
     *_, tuner = run(target, METRICS["full"], first, count=2000, most=50, tune=True)
     _, _, notes, _, _ = run(target, METRICS["full"], tuned_step(tuner), count=500)
     assert 0.65 < notes[:, ACCEPTED].mean() < 0.95
+
+
+def test_a_hop_mirrors_one_object_of_a_line_at_another():
+    Y = np.random.default_rng(1).standard_normal((5, 1))
+    Y -= Y.mean()
+    for seed in range(20):
+        rng, out = np.random.default_rng(seed), np.empty_like(Y)
+        hamiltonian._hop(Y, rng, out)
+        assert out.mean() == pytest.approx(0.0, abs=1e-15)
+        steps = (out - Y).ravel()
+        stayed = np.median(steps)  # the others move with the centre
+        (moved,) = np.flatnonzero(np.abs(steps - stayed) > 1e-12)
+        distances = np.abs(out - out[moved]).ravel(), np.abs(Y - Y[moved]).ravel()
+        others = np.arange(5) != moved
+        assert np.isclose(*distances)[others].sum() == 1  # that of the mirror
+
+
+def test_chains_on_a_line_find_the_same_orders():
+    """Without hops R-hat was 2 and more: objects cannot pass each other."""
+    truth = np.random.default_rng([0, 1, 60]).normal(size=(30, 1))
+    answers = noisy_triplets(truth, 250, noise=0.5, random_state=0)
+    maker = Posterior(CKL(1), learn=("exponent", "mu"), n_samples=500, random_state=0)
+    assert maker.fit(answers).diagnostics_.r_hat < 1.05

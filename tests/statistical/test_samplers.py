@@ -389,8 +389,9 @@ def test_elliptical_slices_without_a_level_are_caught(broken, monkeypatch):
 def test_trajectories_that_are_always_accepted_are_caught(broken, monkeypatch):
     """Honest ones are right with steps as long as these, though most are turned down."""
     target, rng = line_target("hmc"), np.random.default_rng(0)
-    draw_momentum = hamiltonian._draw_momentum
+    draw_momentum, hop = hamiltonian._draw_momentum, hamiltonian._hop
     if broken:
+        monkeypatch.setattr(hamiltonian, "_hop", lambda Y, rng, out: hop(Y, rng.rng, out))
         monkeypatch.setattr(
             hamiltonian, "_draw_momentum", lambda *a: draw_momentum(*a[:-2], a[-2].rng, a[-1])
         )

@@ -19,7 +19,7 @@ _BLOCK = 50  # draws between two looks at the progress bar
 _JITTER = 0.5  # of a start, in standard deviations of the Laplace approximation
 _SEARCHES = 3  # of a chain for its start, each from a random place
 _LENGTH = 3.0  # mean length of a trajectory, in standard deviations of the approximation
-_MOST_STEPS = 1000
+_MOST_STEPS = 128
 _FIRST_STEPS = 32  # while the step is unknown
 _TRUST = 0.8  # in the variances seen during the warm-up, against those of the approximation
 

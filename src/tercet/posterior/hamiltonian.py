@@ -4,7 +4,8 @@ The posterior does not change when the points are rotated, so the metric is one 
 leave alone: a matrix A over objects, the same for every dimension. It comes from the Laplace
 approximation and each object's share of it from the warm-up. Trajectories have random lengths,
 which breaks their periods, and now and then short steps, which get out of stiff corners. A step
-takes two gradients; its size is tuned by dual averaging.
+takes two gradients; its size is tuned by dual averaging. On a line objects block each other's
+way, so between trajectories some try a hop over another one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ ACCEPT = 0.75  # share of proposals that the step is tuned to accept
 # First of the three pushes of a step with two gradients (McLachlan 1995): its error is a tenth of
 # that of two leapfrog steps, so that it can be longer.
 _OUTER = 0.1931833275037836
+HOPS = 8  # so many objects on a line share one hop a draw
 DIVERGED = 1000.0  # error of the energy beyond which a trajectory has left the track
 
 ENERGY, ACCEPTED, STEPS, DIVERGENT = range(4)  # columns of what is noted of every draw
@@ -113,6 +115,17 @@ def _shift(metric: Metric) -> Array:
 
 
 @jit
+def _hop(Y: Array, rng: np.random.Generator, out: Array) -> None:
+    """Mirror a random object at another, on a line: a move that is its own inverse."""
+    n = len(Y)
+    i, j = rng.integers(0, n), rng.integers(0, n - 1)
+    j += int(j >= i)
+    out[:] = Y
+    out[i] = 2.0 * Y[j] - Y[i]
+    _centre(out)
+
+
+@jit
 def sample(
     target: Target,
     metric: Metric,
@@ -139,6 +152,7 @@ def sample(
     energy = split_energy(target, Y, eta, X, by_Y, by_eta)
     shift = _shift(metric)
     variances = metric.widths * metric.widths
+    hops = -(-len(Y) // HOPS) if Y.shape[1] == 1 else 0
     for draw in range(len(points)):
         _draw_momentum(metric, shift, rng, P)
         r = rng.standard_normal(eta.shape) / metric.widths
@@ -168,6 +182,12 @@ def sample(
         if rng.random() < probability:
             X[:], Y[:], by_Y[:], eta[:], by_eta[:] = moved, Z, by_Z, zeta, by_zeta
             energy = reached
+        for _ in range(hops):
+            _hop(Y, rng, Z)
+            reached = split_energy(target, Z, eta, moved, by_Z, by_zeta)
+            if rng.random() < math.exp(min(0.0, energy - reached)):
+                X[:], Y[:], by_Y[:], by_eta[:] = moved, Z, by_Z, by_zeta
+                energy = reached
         points[draw], etas[draw] = X, eta
         # The energy of X alone, see `split_energy`.
         of_X = energy + (len(Y) - 1.0) * Y.shape[1] * eta[0] - 0.5 * _inner(Y, Y)
