@@ -32,14 +32,15 @@ $(PEER)/.installed:
 
 $(SAMPLERS)/.installed:
 	$(PYTHON) -m venv $(SAMPLERS)
-	$(SAMPLERS)/bin/pip install --quiet --disable-pip-version-check "numpyro==0.22.0" "blackjax==1.7.1" "arviz-stats>=0.3"
+	$(SAMPLERS)/bin/pip install --quiet --disable-pip-version-check "numpyro==0.22.0" "blackjax==1.7.1" "arviz-stats>=0.6"
 	touch $@
 
 bench: setup $(PEER)/.installed $(SAMPLERS)/.installed   ## ours beside the peers, in one table
 	$(RUN) -m benchmarks --out docs/benchmarks.md
 
 study: setup           ## slow statistical studies: are the uncertainties true, and which start is best
-	$(RUN) -m studies --out docs/calibration.md
+	$(RUN) -m studies calibration coverage human sbc --out docs/calibration.md
+	$(RUN) -m studies abstain dimension active --out docs/uses.md
 	$(RUN) -m benchmarks line
 
 clean:

@@ -7,7 +7,18 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks import bootstrap, human, kernels, large, line, samplers, startup, subsets
+from benchmarks import (
+    active,
+    bootstrap,
+    human,
+    kernels,
+    large,
+    line,
+    samplers,
+    scale,
+    startup,
+    subsets,
+)
 from benchmarks.data import find_data
 from benchmarks.peer import HOW_TO_INSTALL, running_peer
 from benchmarks.report import page, terminal
@@ -22,6 +33,8 @@ CASES = {
     "human": human.run,
     "line": line.run,
     "samplers": samplers.run,
+    "active": active.run,
+    "scale": scale.run,
     "startup": startup.run,
 }
 

@@ -8,16 +8,19 @@ import sys
 import time
 from pathlib import Path
 
-from studies import calibration, coverage, human, ranks
+from studies import abstain, active, calibration, coverage, dimension, human, ranks
 from studies.report import page
 from studies.setting import Setting
 
-STUDIES = {
+UNCERTAINTIES = {
     "calibration": calibration.run,
     "coverage": coverage.run,
     "human": human.run,
     "sbc": ranks.run,
 }
+USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}
+STUDIES = UNCERTAINTIES | USES
+TITLES = {False: "Are the uncertainties true?", True: "Do the uses keep what they say?"}
 
 
 def main() -> None:
@@ -43,7 +46,8 @@ def main() -> None:
         print(*goal, sep=" | ")
     if arguments.out is not None:
         command = ["python -m studies", *arguments.studies, *["--quick"] * arguments.quick]
-        arguments.out.write_text(page(sections, " ".join(command)))
+        title = TITLES[set(arguments.studies) <= set(USES) and bool(arguments.studies)]
+        arguments.out.write_text(page(title, sections, " ".join(command)))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def part(folder: Path, name: str, answers: int, repeat: int) -> tuple[Triplets, 
 @cache
 def food100(folder: Path) -> People:
     """100 dishes; of every screen, on which people chose some from a grid, one triplet."""
-    rows = _read(folder / "food100" / "triplets.csv.gz", *COLUMNS, "screen").astype(np.int64)
+    rows = read(folder / "food100" / "triplets.csv.gz", *COLUMNS, "screen").astype(np.int64)
     return People(100, _one_of_each(rows[:, :3], rows[:, 3]), None, held_out=4000)
 
 
@@ -48,7 +48,7 @@ def food100(folder: Path) -> People:
 def material_appearance(folder: Path) -> People:
     """100 materials; every vote of the published training and test sets is an answer."""
     path = folder / "material_appearance" / "triplets.csv.gz"
-    rows = _read(path, *COLUMNS, "count", "split")
+    rows = read(path, *COLUMNS, "count", "split")
     numbers = rows[:, :4].astype(np.int64)
     votes = {
         split: np.repeat(chosen[:, :3], chosen[:, 3], axis=0)
@@ -61,7 +61,7 @@ def material_appearance(folder: Path) -> People:
 @cache
 def alien_eggs(folder: Path) -> People:
     """30 shapes on a line; comparisons chosen at random, and the test set, random too."""
-    rows = _read(folder / "alien_eggs" / "triplets_n30.csv.gz", *COLUMNS, "sampling_alg")
+    rows = read(folder / "alien_eggs" / "triplets_n30.csv.gz", *COLUMNS, "sampling_alg")
     numbers = rows[:, :3].astype(np.int64)
     return People(30, numbers[rows[:, 3] == "RandomSampling"], numbers[rows[:, 3] == "Test"])
 
@@ -69,7 +69,7 @@ def alien_eggs(folder: Path) -> People:
 @cache
 def car60(folder: Path) -> People:
     """60 cars; of every statement, which car of three is most central, one triplet of the two."""
-    rows = _read(folder / "car60" / "triplets.csv.gz", *COLUMNS, "statement").astype(np.int64)
+    rows = read(folder / "car60" / "triplets.csv.gz", *COLUMNS, "statement").astype(np.int64)
     return People(60, _one_of_each(rows[:, :3], rows[:, 3]), None, held_out=2500)
 
 
@@ -88,7 +88,7 @@ def _one_of_each(rows: Ints, group: Ints) -> Ints:
     return rows[order[first]]
 
 
-def _read(path: Path, *columns: str) -> NDArray[np.str_]:
+def read(path: Path, *columns: str) -> NDArray[np.str_]:
     """Read columns of a compressed CSV file as text, (m, k)."""
     with gzip.open(path, "rt") as file:
         header = file.readline().strip().split(",")

@@ -47,11 +47,11 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
 
-def page(sections: Sequence[Section], command: str) -> str:
+def page(title: str, sections: Sequence[Section], command: str) -> str:
     """Return the whole page in Markdown."""
     own = ", ".join(f"{name} {version(name)}" for name in ("tercet", "numpy", "numba", "scipy"))
     parts = [
-        "# Are the uncertainties true?",
+        f"# {title}",
         f"Assembled on {date.today():%d %B %Y}, Python {platform.python_version()}, {own}; "
         f"{os.cpu_count()} cores. Every number on this page comes from",
         f"    {command}",

@@ -321,6 +321,31 @@ def test_answers_see_the_draws_as_drawn():
     assert_allclose(as_matrices.answer_probability(Q), expected, rtol=1e-10)
 
 
+def test_answers_of_every_draw(monkeypatch):
+    draws = points()
+    squared = matrices(draws) ** 2
+    lapse, mu, exponent = np.linspace(0, 0.3, 12), np.linspace(0.1, 1, 12), np.linspace(1, 3, 12)
+    made = Ensemble(
+        draws,
+        model=CKLModel(),
+        parameters={"lapse": lapse, "mu": mu, "exponent": exponent},
+        names=NAMES,
+    )
+    found = made.answer_probability(Q, by_draw=True)
+    assert found.shape == (12, 3)
+    for s in range(12):
+        i, j, l = Q.T
+        p = CKLModel(mu=mu[s], exponent=exponent[s]).probability(squared[s, i, j], squared[s, i, l])
+        assert_allclose(found[s], (1 - lapse[s]) * p + lapse[s] / 2, rtol=1e-10)
+    assert_allclose(found.mean(axis=0), made.answer_probability(Q), rtol=1e-12)
+    by_name = made.answer_probability([["ant", "bee", "cat"]], by_draw=True)
+    assert_array_equal(by_name, found[:, :1])
+    quadruplets = made.answer_probability(Q[:, [0, 1, 0, 2]], by_draw=True)
+    assert_array_equal(quadruplets, found)
+    monkeypatch.setattr("tercet.ensemble.ensemble.LARGEST_TABLE", 30)  # one comparison at a time
+    assert_array_equal(made.answer_probability(Q, by_draw=True), found)
+
+
 def test_answers_need_a_model_that_is_a_probability():
     with pytest.raises(InputError, match="has no model"):
         Ensemble(points()).answer_probability(Q)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.models import STEModel
+from tercet.models import CKLModel, STEModel
 from tercet.posterior import chains
 from tercet.posterior.chains import explore, jittered, run_hamiltonian
 from tercet.posterior.draw import Plan, build_target
@@ -11,7 +11,7 @@ from tercet.posterior.hamiltonian import make_metric
 from tercet.posterior.mode import find_mode, fix_scale
 from tercet.posterior.priors import NormalPrior
 from tercet.posterior.settings import check_learn, first_theta
-from tercet.simulate import answers_from_model, random_comparisons
+from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
 from tercet.triplets import Triplets
 
 N, D = 6, 2
@@ -93,3 +93,25 @@ def test_every_draw_is_reported_once():
     assert np.isnan(chain.variances).all()  # drawn later, given the points
     assert np.isfinite(chain.log_posterior).all()
     assert chain.astray == 0
+
+
+def test_a_mode_whose_exponent_runs_away_is_no_start():
+    """Four dimensions satisfy 800 noise-free answers about 40 objects, with any exponent."""
+    truth = np.random.default_rng(0).standard_normal((40, 2))
+    answers = noisy_triplets(truth, 800, noise=0.0, random_state=0)
+    model, learn = CKLModel(), check_learn(("exponent", "mu"), CKLModel())
+    plan = Plan(model, 4, NormalPrior(), learn, "hmc", 1, 1, 0, "mode")
+    target, theta = build_target(plan, answers), first_theta(learn, model)
+    X = np.random.default_rng(1).standard_normal((40, 4))
+    assert chains._ran_away(target, chains._modes(target, [X], theta)[0].theta)
+    hill = explore(target, model, theta, 4, [np.random.default_rng(k) for k in range(2)])
+    median, sd = target.priors.T
+    for start in hill.starts:
+        assert np.all(np.abs(start.theta - median) < 0.5 * sd)
+    assert np.array_equal(chains._held(target).priors[:, 1], 0.05 * sd)
+
+
+def test_a_lapse_rate_is_never_held():
+    target, _ = make_target(learn=("lapse",))
+    assert not chains._ran_away(target, np.array([50.0]))
+    assert np.array_equal(chains._held(target).priors, target.priors)

@@ -175,6 +175,35 @@ def test_answers_use_the_parameters_of_each_draw(monkeypatch):
     assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("portion", [50, 2**20])
+def test_answers_of_every_draw_are_those_of_its_model(monkeypatch, portion):
+    monkeypatch.setattr("tercet.uncertainty.PORTION", portion)  # several parts, or one
+    rng = np.random.default_rng(3)
+    squared = rng.gamma(2.0, size=(40, 5))
+    drawn = {
+        "mu": rng.uniform(0.01, 1.0, 40),
+        "exponent": rng.uniform(1.0, 3.0, 40),
+        "lapse": rng.uniform(0.0, 0.5, 40),
+    }
+    near, far = np.array([0, 1, 4]), np.array([2, 3, 0])
+    found = answer_probability(squared, near, far, CKLModel(), 2, drawn, by_draw=True)
+    assert found.shape == (40, 3)
+    for s in range(40):
+        model = CKLModel(mu=drawn["mu"][s], exponent=drawn["exponent"][s])
+        p = model.probability(squared[s, near], squared[s, far])
+        assert_allclose(found[s], 0.5 + (1.0 - drawn["lapse"][s]) * (p - 0.5), rtol=1e-12)
+    plain = answer_probability(squared, near, far, CKLModel(), 2, drawn)
+    assert_allclose(found.mean(axis=0), plain, rtol=1e-12)
+
+
+def test_answers_of_every_draw_without_drawn_parameters():
+    squared = np.random.default_rng(2).gamma(2.0, size=(40, 5))
+    near, far = np.array([0, 1, 4]), np.array([2, 3, 0])
+    found = answer_probability(squared, near, far, STEModel(), by_draw=True)
+    expected = [STEModel().probability(d[near], d[far]) for d in squared]
+    assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_the_default_alpha_follows_the_dimension():
     squared = np.random.default_rng(4).gamma(2.0, size=(10, 2))
     found = answer_probability(squared, NEAR, FAR, TSTEModel(), n_components=5)

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
     from tercet.io import read_triplets, write_triplets
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
     from tercet.triplets import Triplets, as_triplets
+    from tercet.uses.abstain import choose_threshold, hold_out, risk_coverage
+    from tercet.uses.active import ActiveLoop, suggest
+    from tercet.uses.compare import compare_models, lack_of_fit
+    from tercet.uses.dimension import estimate_dimension
+    from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ActiveLoop": "uses.active",
     "Bootstrap": "bootstrap",
     "CKL": "estimators",
     "DataWarning": "errors",
@@ -39,11 +45,21 @@ _HOMES = {
     "Triplets": "triplets",
     "align": "",
     "as_triplets": "triplets",
+    "choose_threshold": "uses.abstain",
+    "compare_models": "uses.compare",
     "diagnose": "diagnosis",
+    "estimate_dimension": "uses.dimension",
+    "goodness_of_fit": "uses.scale",
+    "hold_out": "uses.abstain",
+    "lack_of_fit": "uses.compare",
     "metrics": "",
+    "perceptual_scale": "uses.scale",
     "plots": "",
     "read_triplets": "io",
+    "risk_coverage": "uses.abstain",
+    "scales_by_observer": "uses.scale",
     "simulate": "",
+    "suggest": "uses.active",
     "write_triplets": "io",
 }
 
@@ -53,6 +69,7 @@ __all__ = [
     "SOE",
     "STE",
     "TSTE",
+    "ActiveLoop",
     "Bootstrap",
     "DataWarning",
     "DistancePrior",
@@ -65,11 +82,21 @@ __all__ = [
     "Triplets",
     "align",
     "as_triplets",
+    "choose_threshold",
+    "compare_models",
     "diagnose",
+    "estimate_dimension",
+    "goodness_of_fit",
+    "hold_out",
+    "lack_of_fit",
     "metrics",
+    "perceptual_scale",
     "plots",
     "read_triplets",
+    "risk_coverage",
+    "scales_by_observer",
     "simulate",
+    "suggest",
     "write_triplets",
 ]
 

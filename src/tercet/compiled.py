@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Where compiled code lives; each layer may call the ones before it.
-_LAYERS = ("compiled", "models", "engine", "uncertainty", "posterior")
+_LAYERS = ("compiled", "models", "engine", "uncertainty", "posterior", "uses")
 
 
 @cache

@@ -19,10 +19,10 @@ from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models import Model
+from tercet.provenance import Seed
 from tercet.triplets import Triplets, as_triplets, restore
 
 Floats = NDArray[np.float64]
-Seed = int | np.random.Generator | None
 
 _UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"
 _CURE = "add a penalty: penalty=1/30 is the MAP under a Gaussian prior of variance 15"

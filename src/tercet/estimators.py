@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.embedder import Embedder, Floats, Seed
+from tercet.embedder import Embedder, Floats
 from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver
 from tercet.engine.problem import Problem, take
@@ -15,6 +15,7 @@ from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
 from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel
 from tercet.models.base import check_positive
+from tercet.provenance import Seed
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
 

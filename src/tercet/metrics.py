@@ -120,7 +120,7 @@ def log_loss(
     """
     if not 0.0 <= clip < 0.5:
         raise InputError(f"clip must lie in [0, 0.5), got {clip}.")
-    p, true = _checked(probability, truth)
+    p, true = check_probability(probability, truth)
     p = np.clip(p, clip, 1.0 - clip)
     with np.errstate(divide="ignore"):
         return float(-np.log(np.where(true, p, 1.0 - p)).mean())
@@ -136,7 +136,7 @@ def brier_score(probability: ArrayLike, truth: ArrayLike | None = None) -> float
     probability, truth : (m,) array
         As in ``log_loss``.
     """
-    p, true = _checked(probability, truth)
+    p, true = check_probability(probability, truth)
     return float(np.mean((p - true) ** 2))
 
 
@@ -176,7 +176,7 @@ def reliability_table(
     """
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}.")
-    p, true = _checked(probability, truth)
+    p, true = check_probability(probability, truth)
     right = np.where(p == 0.5, 0.5, (p > 0.5) == true)
     certainty = np.maximum(p, 1.0 - p)
     edges = np.linspace(0.5, 1.0, bins + 1)
@@ -206,7 +206,7 @@ def expected_calibration_error(
     return float(np.nansum(table.count * gap) / table.count.sum())
 
 
-def _checked(probability: ArrayLike, truth: ArrayLike | None) -> tuple[Floats, Bools]:
+def check_probability(probability: ArrayLike, truth: ArrayLike | None) -> tuple[Floats, Bools]:
     """Probabilities (m,) in [0, 1] and whether each row is true (m,)."""
     p = np.asarray(probability, dtype=np.float64)
     if p.ndim != 1 or p.size == 0:
@@ -232,3 +232,9 @@ def _checked(probability: ArrayLike, truth: ArrayLike | None) -> tuple[Floats, B
             )
         true = true == 1
     return p, true
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise unless a prediction can be made where its probability is above the threshold."""
+    if not 0.5 <= threshold < 1.0:
+        raise InputError(f"threshold must lie in [0.5, 1), got {threshold!r}.")

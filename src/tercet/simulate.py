@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tercet.errors import InputError
 from tercet.metrics import squared_distances
+from tercet.provenance import Seed
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = [
@@ -32,7 +33,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Seed: TypeAlias = int | np.random.Generator | None
 Probability: TypeAlias = Callable[[Floats, Floats], ArrayLike]
 
 # Paper, section 5.1; it gives no weights, ours are equal.

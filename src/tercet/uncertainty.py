@@ -25,6 +25,7 @@ __all__ = [
     "Ellipses",
     "answer_probability",
     "check_method",
+    "constants_by_draw",
     "default_method",
     "distances",
     "ellipses",
@@ -295,6 +296,8 @@ def answer_probability(
     model: Model,
     n_components: int = 2,
     parameters: Mapping[str, Floats] | None = None,
+    *,
+    by_draw: bool = False,
 ) -> Floats:
     """Probability (m,) of the answer "near": the model's, averaged over the draws.
 
@@ -311,26 +314,46 @@ def answer_probability(
     parameters : mapping of str to (S,) array, optional
         The model's own fields, where they differ between draws, and "lapse": the share of answers
         given at random, (1 − lapse)·p + lapse/2. Other names are left alone.
+    by_draw : bool
+        Return the probability (S, m) in every draw instead of their mean.
     """
     parameters = parameters or {}
     table = np.ascontiguousarray(squared.T)
     size = table.shape[1]
-    own = {f.name for f in fields(model) if f.name in parameters}  # type: ignore[arg-type]
+    model.log_prob(1.0, 1.0, n_components)  # says so where there is no probability
+    constants = constants_by_draw(model, n_components, parameters)
     keep = 1.0 - parameters.get("lapse", np.zeros(size))
-    out = np.empty(len(near))
+    out = np.empty((len(near), size) if by_draw else len(near))
     step = max(1, PORTION // size)
     for start in range(0, len(near), step):
         rows = slice(start, start + step)
-        a, b = table[near[rows]], table[far[rows]]
-        if own:
-            p = np.empty_like(a)
-            for s in range(size):
-                drawn = replace(model, **{f: float(parameters[f][s]) for f in own})  # type: ignore[type-var]
-                p[:, s] = drawn.probability(a[:, s], b[:, s], n_components)
-        else:
-            p = model.probability(a, b, n_components)
-        out[rows] = 0.5 + ((p - 0.5) * keep).mean(axis=1)
-    return out
+        p = _probabilities(model, constants, table[near[rows]], table[far[rows]])
+        p = 0.5 + (p - 0.5) * keep
+        out[rows] = p if by_draw else p.mean(axis=1)
+    return out.T if by_draw else out
+
+
+def constants_by_draw(model: Model, n_components: int, parameters: Mapping[str, Floats]) -> Floats:
+    """The constants of the model's kernel, (S, 2), or (1, 2) where all draws share them."""
+    own = {f.name: parameters[f.name] for f in fields(model) if f.name in parameters}  # type: ignore[arg-type]
+    drawn = [
+        replace(model, **dict(zip(own, map(float, values), strict=True)))  # type: ignore[type-var]
+        for values in (zip(*own.values(), strict=True) if own else [()])
+    ]
+    return np.array([each.constants(n_components) for each in drawn])
+
+
+def _probabilities(model: Model, constants: Floats, near: Floats, far: Floats) -> Floats:
+    """The model's probability (m, S), its constants (S, 2) or (1, 2) for all draws."""
+    if len(constants) > 1:  # draws are rows then: every draw is one call
+        near, far = np.ascontiguousarray(near.T), np.ascontiguousarray(far.T)
+    size = len(constants)
+    a, b = near.reshape(size, -1), far.reshape(size, -1)
+    loss, unused = np.empty_like(a), np.empty((2, a.shape[1]))
+    for s, (p, q) in enumerate(constants):
+        type(model).kernel(p, q, a[s], b[s], loss[s], unused[0], unused[1])
+    np.exp(-loss, out=loss)
+    return loss.T if size > 1 else loss.reshape(near.shape)
 
 
 # --- points -----------------------------------------------------------------------------------

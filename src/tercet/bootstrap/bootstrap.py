@@ -7,9 +7,7 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from tercet.bootstrap.replicates import is_finite, judge, runs_away, warn_about_replicates
 from tercet.bootstrap.resampling import (
@@ -24,16 +22,17 @@ from tercet.bootstrap.resampling import (
     sample_size,
 )
 from tercet.diagnosis import warn_about
-from tercet.embedder import Embedder, Floats, Seed, is_count, is_number, oriented, require
+from tercet.embedder import Embedder, Floats, is_count, is_number, oriented, require
 from tercet.engine.backend import fit_anywhere
 from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
+from tercet.ensemble.maker import Maker, warn_about_screens
 from tercet.errors import DataWarning, InputError, TercetError
 from tercet.metrics import satisfied, squared_distances
 from tercet.parallel import count_threads
 from tercet.progress import progress_bar
-from tercet.provenance import entropy_of, record, seed_for
+from tercet.provenance import Seed, entropy_of, record, seed_for
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Bootstrap"]
@@ -47,7 +46,7 @@ ROWS, STARTS, ALL_ANSWERS, REFERENCE = range(4)
 _WARM = "replicates start from the fit to all answers: another bootstrap, blind to other optima"
 
 
-class Bootstrap(BaseEstimator):  # type: ignore[misc]
+class Bootstrap(Maker):
     """Many embeddings, each of a resample of the answers; how they differ says how sure they are.
 
     Parameters
@@ -159,7 +158,10 @@ class Bootstrap(BaseEstimator):  # type: ignore[misc]
         n_objects = self.estimator.n_objects if n_objects is None else n_objects
         triplets = oriented(as_triplets(X, n_objects), y)
         warn_about(triplets, min_answers=self.estimator.n_components + 1, stacklevel=3)
-        self._warn_about_screens(triplets)
+        if self.unit == "answer":
+            instead = " and parametric=False" if self.parametric else ""
+            cure = f"use unit='screen'{instead}"
+            warn_about_screens(triplets, "are drawn one by one here", cure)
         entropy = entropy_of(self.random_state)
         task = self._task(triplets)
         full = self._fit_all(task, entropy)
@@ -197,23 +199,6 @@ class Bootstrap(BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.array([-1, 1])
         warn_about_replicates(outcome, type(self.estimator).__name__, stacklevel=3)
         return self
-
-    def predict_proba(self, Q: Any) -> Floats:
-        """Probability (m, 2) that the next person answers "far" and "near", for STE, TSTE, CKL."""
-        check_is_fitted(self, "ensemble_")
-        near = self.ensemble_.answer_probability(Q)
-        return np.stack([1.0 - near, near], axis=1)
-
-    def predict(self, Q: Any) -> NDArray[np.int64]:
-        """The likelier answer (m,), +1 for near and -1 for far; π decides where there is no model.
-
-        ``ensemble_.predict`` abstains where it is not sure.
-        """
-        check_is_fitted(self, "ensemble_")
-        ensemble: Ensemble = self.ensemble_
-        has_answers = ensemble.model is not None and ensemble.model.is_probability
-        ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
-        return np.where(ask(Q) > 0.5, 1, -1)
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -308,17 +293,6 @@ class Bootstrap(BaseEstimator):  # type: ignore[misc]
                 f"parametric=True needs a penalty, such as {name}({objective.n_components}, "
                 "penalty=1/30): the maximum of the likelihood fits the noise too, and answers "
                 "drawn from it vary too little."
-            )
-
-    def _warn_about_screens(self, triplets: Triplets) -> None:
-        screens = triplets.screens
-        if self.unit == "answer" and screens is not None and len(np.unique(screens)) < len(screens):
-            instead = " and parametric=False" if self.parametric else ""
-            warnings.warn(
-                "answers of one screen are one choice, but are drawn one by one here, so the "
-                f"result will look surer than it is; use unit='screen'{instead}.",
-                DataWarning,
-                stacklevel=3,
             )
 
 

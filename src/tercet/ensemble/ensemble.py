@@ -17,6 +17,7 @@ from tercet.ensemble import storage
 from tercet.ensemble.draws import encode_pairs
 from tercet.ensemble.held import Held
 from tercet.errors import InputError
+from tercet.metrics import check_threshold
 from tercet.parallel import count_threads, in_order
 from tercet.triplets import Triplets
 from tercet.uncertainty import Ellipses, Floats, Index, default_method
@@ -99,7 +100,7 @@ class Ensemble(Held):
 
         return self._by_pairs(self._encode(Q), self._distances, probability)
 
-    def answer_probability(self, Q: Any) -> Floats:
+    def answer_probability(self, Q: Any, *, by_draw: bool = False) -> Floats:
         """Probability (m,) that the next person answers "near".
 
         The model's probability on the draws as drawn, with their parameters, averaged; alignment
@@ -108,6 +109,8 @@ class Ensemble(Held):
         Parameters
         ----------
         Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
+        by_draw : bool
+            Return the probability (S, m) in every draw instead of their mean.
         """
         model = self.model
         if model is None:
@@ -121,7 +124,9 @@ class Ensemble(Held):
         drawn = self._fields.parameters
 
         def probability(table: Floats, near: Index, far: Index) -> Floats:
-            return uncertainty.answer_probability(table, near, far, model, d, drawn)
+            return uncertainty.answer_probability(
+                table, near, far, model, d, drawn, by_draw=by_draw
+            )
 
         return self._by_pairs(self._encode(Q), self._squared_as_drawn, probability)
 
@@ -195,8 +200,7 @@ class Ensemble(Held):
         method
             As in `triplet_probability`.
         """
-        if not 0.5 <= threshold < 1.0:
-            raise InputError(f"threshold must lie in [0.5, 1), got {threshold!r}.")
+        check_threshold(threshold)
         p = self.triplet_probability(Q, method)
         return (p > threshold).astype(np.int64) - (1.0 - p > threshold)
 
@@ -304,7 +308,8 @@ class Ensemble(Held):
         if len(pairs) * len(self) <= LARGEST_TABLE or len(comparisons) == 1:
             return probability(table(pairs), near, far)
         halves = np.array_split(comparisons, 2)
-        return np.concatenate([self._by_pairs(half, table, probability) for half in halves])
+        parts = [self._by_pairs(half, table, probability) for half in halves]
+        return np.concatenate(parts, axis=-1)
 
     @cached_property
     def _objects(self) -> Triplets:

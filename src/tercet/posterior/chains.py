@@ -13,14 +13,17 @@ from tercet.models import CKLModel
 from tercet.models.base import Array, Model
 from tercet.posterior import elliptical, hamiltonian
 from tercet.posterior.mode import Mode, find_mode, fix_scale, settle_scale, spread_of_objects
-from tercet.posterior.target import MU, Target, energy_and_gradient, prior_energies
+from tercet.posterior.target import LAPSE, MU, Target, energy_and_gradient, prior_energies
 
 _BLOCK = 50  # draws between two looks at the progress bar
 _JITTER = 0.5  # of a start, in standard deviations of the Laplace approximation
 _SEARCHES = 3  # of a chain for its start, each from a random place
 _LENGTH = 3.0  # mean length of a trajectory, in standard deviations of the approximation
 _MOST_STEPS = 128
+_MOST_ON_A_LINE = 32  # where hops do the rest
 _FIRST_STEPS = 32  # while the step is unknown
+_FAR = 3.0  # standard deviations of the prior of a parameter
+_HOLD = 0.05  # of its prior's standard deviation, where a mode must not run away
 _TRUST = 0.8  # in the variances seen during the warm-up, against those of the approximation
 
 Tick = Callable[[int], object]
@@ -62,11 +65,34 @@ def explore(
     if scale_free:
         starts = [_sized(target, X, theta) for X in found]
     else:
-        mode = settle_scale(target, found[0], theta)
-        known = fix_scale(target, mode.log_scale)
-        starts = [mode, *(find_mode(known, X, mode.theta) for X in found[1:])]
+        starts = _modes(target, found, theta)
+        if any(_ran_away(target, start.theta) for start in starts):
+            starts = _modes(_held(target), found, theta)
     best = min(starts, key=lambda start: start.energy)
     return Hill(best, *spread_of_objects(fix_scale(target, best.log_scale), best), starts)
+
+
+def _modes(target: Target, found: list[Array], theta: Array) -> list[Mode]:
+    """A mode near each of the maps found, all at the scale that suits the first."""
+    mode = settle_scale(target, found[0], theta)
+    known = fix_scale(target, mode.log_scale)
+    return [mode, *(find_mode(known, X, mode.theta) for X in found[1:])]
+
+
+def _ran_away(target: Target, theta: Array) -> bool:
+    """Whether an exponent or mu at a mode is where its prior as good as never is.
+
+    A map with room to satisfy every answer makes the exponent grow without end: a spike, high and
+    so narrow that draws are never there.
+    """
+    mean, sd = target.priors.T
+    return bool(np.any((np.abs(theta - mean) > _FAR * sd) & (target.learned != LAPSE)))
+
+
+def _held(target: Target) -> Target:
+    """The same posterior with the exponent and mu held near the middle of their priors."""
+    hold = np.where(target.learned != LAPSE, _HOLD, 1.0)
+    return target._replace(priors=target.priors * np.stack([np.ones_like(hold), hold], axis=1))
 
 
 def _sized(target: Target, X: Array, theta: Array) -> Mode:
@@ -132,15 +158,16 @@ def run_hamiltonian(
             tick(len(points[part]))
         return points, etas, notes, hamiltonian.tuned_step(tuner) if tune else step
 
+    most = _MOST_STEPS if d > 1 else _MOST_ON_A_LINE
     # A third of the warm-up finds the step, a third the widths, a third the step once more.
     third = warmup // 3
     if warmup > 0:
         *_, step = run(warmup - 2 * third, step, _FIRST_STEPS, True)
     if third > 0:
-        points, etas, _, step = run(third, step, _MOST_STEPS, True)
+        points, etas, _, step = run(third, step, most, True)
         metric = _refine(metric, points, etas)
-        *_, step = run(third, step, _MOST_STEPS, True)
-    points, etas, notes, _ = run(n_samples, step, _MOST_STEPS, False)
+        *_, step = run(third, step, most, True)
+    points, etas, notes, _ = run(n_samples, step, most, False)
     astray = int(notes[:, hamiltonian.DIVERGENT].sum())
     unknown = np.full(n_samples, np.nan)
     return Chain(points, etas[:, 1:], unknown, -notes[:, hamiltonian.ENERGY], astray)

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from tercet.diagnosis import warn_about
-from tercet.embedder import Embedder, Floats, is_count, oriented, require
+from tercet.embedder import Embedder, is_count, oriented, require
 from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.ensemble.maker import Maker, warn_about_screens
+from tercet.errors import ConvergenceWarning, InputError
 from tercet.parallel import count_threads
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Drawn, Plan, draw
@@ -29,7 +28,7 @@ SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 
 
-class Posterior(BaseEstimator):  # type: ignore[misc]
+class Posterior(Maker):
     """Embeddings drawn from the posterior of a model that is a probability: STE, TSTE or CKL.
 
     Parameters
@@ -138,7 +137,11 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
         n_objects = self.estimator.n_objects if n_objects is None else n_objects
         triplets = oriented(as_triplets(X, n_objects), y)
         warn_about(triplets, min_answers=plan.n_components + 1, stacklevel=3)
-        _warn_about_screens(triplets)
+        warn_about_screens(
+            triplets,
+            "the posterior takes them as independent",
+            "keep one answer a screen, or use Bootstrap(..., unit='screen')",
+        )
         entropy = entropy_of(self.random_state)
         drawn = draw(plan, triplets, entropy, count_threads(self.n_jobs), self.progress)
         self.diagnostics_: Diagnostics | None = None
@@ -148,19 +151,6 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.array([-1, 1])
         self._warn_about_chains(plan)
         return self
-
-    def predict_proba(self, Q: Any) -> Floats:
-        """Probability (m, 2) that the next person answers "far" and "near"."""
-        check_is_fitted(self, "ensemble_")
-        near = self.ensemble_.answer_probability(Q)
-        return np.stack([1.0 - near, near], axis=1)
-
-    def predict(self, Q: Any) -> NDArray[np.int64]:
-        """The likelier answer (m,), +1 for near and -1 for far.
-
-        ``ensemble_.predict`` abstains where it is not sure.
-        """
-        return np.where(self.predict_proba(Q)[:, 1] > 0.5, 1, -1)
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -250,17 +240,5 @@ class Posterior(BaseEstimator):  # type: ignore[misc]
             f"uncertainties yet: {cure}. If chains keep disagreeing, the answers allow several "
             "different maps: collect more answers or lower n_components.",
             ConvergenceWarning,
-            stacklevel=3,
-        )
-
-
-def _warn_about_screens(triplets: Triplets) -> None:
-    screens = triplets.screens
-    if screens is not None and len(np.unique(screens)) < len(screens):
-        warnings.warn(
-            "answers of one screen are one choice, but the posterior takes them as independent, so "
-            "it will look surer than it is; keep one answer a screen, or use "
-            "Bootstrap(..., unit='screen').",
-            DataWarning,
             stacklevel=3,
         )

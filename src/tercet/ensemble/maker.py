@@ -1,0 +1,54 @@
+"""Maker: what Bootstrap and Posterior share, predictions from the ensemble they make."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tercet.ensemble.ensemble import Ensemble
+from tercet.errors import DataWarning
+from tercet.triplets import Triplets
+from tercet.uncertainty import Floats
+
+__all__ = ["Maker"]
+
+
+class Maker(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator whose ``fit`` makes an ``ensemble_`` of answers."""
+
+    ensemble_: Ensemble
+    classes_: NDArray[np.int64]
+
+    def predict_proba(self, Q: Any) -> Floats:
+        """Probability (m, 2) that the next person answers "far" and "near", for STE, TSTE, CKL."""
+        check_is_fitted(self, "ensemble_")
+        near = self.ensemble_.answer_probability(Q)
+        return np.stack([1.0 - near, near], axis=1)
+
+    def predict(self, Q: Any) -> NDArray[np.int64]:
+        """The likelier answer (m,), +1 for near and -1 for far; π decides where there is no model.
+
+        ``ensemble_.predict`` abstains where it is not sure.
+        """
+        check_is_fitted(self, "ensemble_")
+        ensemble = self.ensemble_
+        has_answers = ensemble.model is not None and ensemble.model.is_probability
+        ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
+        return np.where(ask(Q) > 0.5, 1, -1)
+
+
+def warn_about_screens(triplets: Triplets, what: str, cure: str, stacklevel: int = 2) -> None:
+    """Warn that answers of one screen are one choice, where some screen has several."""
+    screens = triplets.screens
+    if screens is not None and len(np.unique(screens)) < len(screens):
+        warnings.warn(
+            f"answers of one screen are one choice, but {what}, so the result will look surer than "
+            f"it is; {cure}.",
+            DataWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -1,0 +1,136 @@
+"""What speaks for each dimension, in four small panels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tercet.errors import InputError
+from tercet.plots.axes import COLOURS, new_axes
+from tercet.uses.dimension.table import DimensionEstimate, Measured
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_RECOMMENDED = "tercet recommended dimension"
+_WIDTH, _HEIGHT = 3.1, 3.0  # of a panel, in inches
+
+
+class Curve(NamedTuple):
+    """Something that was measured in some of the dimensions."""
+
+    name: str
+    dimensions: list[int]
+    values: list[float]
+    errors: list[float]
+
+
+# Title, and what it shows: name for a legend and field of a row.
+_PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("accuracy on left-out answers", (("", "accuracy"),)),
+    (
+        "log-loss on left-out answers",
+        (("cross-validated", "log_loss"), ("one left out", "left_out")),
+    ),
+    ("average uncertainty", (("bootstrap", "bootstrap"), ("posterior", "posterior"))),
+    ("training loss", (("", "training_loss"),)),
+)
+
+
+def measured_panels(estimate: DimensionEstimate) -> list[tuple[str, list[Curve]]]:
+    """The panels that have something to show, each a title and its curves."""
+    panels = []
+    for title, fields in _PANELS:
+        curves = []
+        for name, field in fields:
+            cells: list[tuple[int, Measured]] = [
+                (row.dimension, getattr(row, field)) for row in estimate.rows
+            ]
+            found = [(d, each) for d, each in cells if not math.isnan(each.value)]
+            if found:
+                curves.append(
+                    Curve(
+                        name,
+                        [d for d, _ in found],
+                        [each.value for _, each in found],
+                        [each.error for _, each in found],
+                    )
+                )
+        if curves:
+            panels.append((title, curves))
+    return panels
+
+
+def plot_dimension(
+    estimate: DimensionEstimate, *, axes: Sequence[Axes] | None = None
+) -> list[Axes]:
+    """Draw accuracy, log-loss, average uncertainty and training loss against the dimension.
+
+    Bars are one standard error. The grey line is the recommended dimension; there is none where
+    the answers do not tell. What was not measured (``thorough=False``) is left out.
+
+    Parameters
+    ----------
+    estimate : DimensionEstimate
+        From `tercet.estimate_dimension`.
+    axes : sequence of matplotlib Axes, optional
+        Where to draw, one for each panel; default a new figure with all of them side by side.
+
+    Returns
+    -------
+    list of matplotlib Axes
+    """
+    panels = measured_panels(estimate)
+    drawn = _new_row(len(panels)) if axes is None else list(axes)
+    if len(drawn) != len(panels):
+        raise InputError(
+            f"there are {len(panels)} panels to draw, {_listing(panels)}; give as many axes, got "
+            f"{len(drawn)}."
+        )
+    tried = [row.dimension for row in estimate.rows]
+    for ax, (title, curves) in zip(drawn, panels, strict=True):
+        _draw(ax, title, curves)
+        ax.set_xticks(tried)
+        ax.set_xlim(tried[0] - 0.4, tried[-1] + 0.4)
+        if estimate.dimension is not None:
+            ax.axvline(estimate.dimension, color="0.85", lw=5, zorder=1, gid=_RECOMMENDED)
+    return drawn
+
+
+def _draw(ax: Axes, title: str, curves: list[Curve]) -> None:
+    for curve, colour in zip(curves, COLOURS, strict=False):
+        ax.errorbar(
+            curve.dimensions,
+            curve.values,
+            yerr=curve.errors,
+            fmt="o-",
+            ms=4,
+            lw=1.2,
+            capsize=2.5,
+            color=colour,
+            label=curve.name or None,
+            zorder=2,
+        )
+    ax.set_title(title, fontsize=10)
+    ax.set_xlabel("dimension")
+    ax.spines[["top", "right"]].set_visible(False)
+    if any(curve.name for curve in curves):
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high + 0.28 * (high - low))  # room for the legend
+        ax.legend(frameon=False, fontsize=8, loc="upper center", ncols=2, columnspacing=1.0)
+
+
+def _new_row(count: int) -> list[Axes]:
+    """Axes of a new figure, side by side."""
+    first = new_axes()
+    figure = first.get_figure(root=True)
+    assert figure is not None
+    first.remove()
+    figure.set_size_inches(_WIDTH * count, _HEIGHT)
+    panels: list[Axes] = list(figure.subplots(1, count, squeeze=False, sharex=True)[0])
+    return panels
+
+
+def _listing(panels: list[tuple[str, list[Curve]]]) -> str:
+    return ", ".join(title for title, _ in panels)

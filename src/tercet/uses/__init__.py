@@ -1,0 +1,1 @@
+"""What an ensemble is for (paper, section 4): one file for each use."""

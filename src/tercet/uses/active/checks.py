@@ -1,0 +1,128 @@
+"""What `suggest` and `ActiveLoop` are given: read, and checked before work starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.bootstrap import Bootstrap
+from tercet.embedder import is_count
+from tercet.ensemble import Ensemble
+from tercet.errors import InputError
+from tercet.posterior import Posterior
+from tercet.triplets import Triplets, as_triplets
+from tercet.uncertainty import check_method
+from tercet.uses.active.questions import Questions
+
+Index = NDArray[np.int64]
+
+STRATEGIES = {  # and what their scores are
+    "uncertainty": "min(π, 1 − π)",
+    "information_gain": "bits about the anchor",
+    "mutual_information": "bits about the map",
+    "random": "no score",
+}
+IN_BITS = ("information_gain", "mutual_information")  # need a model that is a probability
+
+
+def check_options(k: int, strategy: str, per_anchor: int | None, method: str | None) -> None:
+    """Raise unless `suggest` can work with these."""
+    if strategy not in STRATEGIES:
+        known = ", ".join(map(repr, STRATEGIES))
+        raise InputError(f"strategy must be one of {known}, got {strategy!r}.")
+    check_count("k", k)
+    if per_anchor is not None:
+        check_count("per_anchor", per_anchor)
+    if method is not None:
+        check_method(method)
+        if strategy != "uncertainty":
+            raise InputError(f"method is for strategy='uncertainty'; {strategy!r} has none.")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise unless it is a positive whole number."""
+    if not is_count(value):
+        raise InputError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
+    """Raise unless the ensemble knows what the strategy asks of it."""
+    if not isinstance(ensemble, Ensemble):
+        raise InputError(
+            "suggest needs an Ensemble, such as the ensemble_ of a fitted Posterior or Bootstrap; "
+            f"got {type(ensemble).__name__}."
+        )
+    if strategy in IN_BITS:
+        try:
+            ensemble.answer_probability([[0, 1, 2]])
+        except InputError as error:
+            raise InputError(
+                f"strategy={strategy!r} asks how people will answer: {error} "
+                "strategy='uncertainty' works with any ensemble."
+            ) from error
+
+
+def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
+    """Comparisons (m, 3) of the objects, by number or by name."""
+    if given is None or (hasattr(given, "__len__") and len(given) == 0):
+        return np.empty((0, 3), dtype=np.int64)
+    try:
+        rows = objects.encode(given)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+    if rows.shape[1] != 3:
+        raise InputError(
+            f"{what} must be comparisons of one anchor with two others, three columns; suggest "
+            "knows no questions about four objects."
+        )
+    return rows
+
+
+def check_left(questions: Questions, k: int, per_anchor: int | None, repeats: bool) -> None:
+    """Raise unless there are k comparisons left to choose from."""
+    left = questions.left
+    free = int(left.sum())
+    if k > free:
+        of = "all comparisons" if questions.offered is None else f"{len(questions.offered)} offered"
+        raise InputError(
+            f"{k} comparisons were wanted, but of {of} only {free} are "
+            + ("not " if repeats else "neither answered nor ")
+            + "waiting for an answer; ask for fewer"
+            + (", or offer others." if repeats else ", offer others, or use repeats=True.")
+        )
+    if per_anchor is not None and k > (most := int(np.minimum(left, per_anchor).sum())):
+        raise InputError(
+            f"{k} comparisons were wanted, but per_anchor={per_anchor} leaves room for {most}; "
+            "raise it, or ask for fewer."
+        )
+
+
+def check_maker(maker: Posterior | Bootstrap, strategy: str) -> None:
+    """Raise unless it makes ensembles that know what the strategy asks of them."""
+    if not isinstance(maker, Posterior | Bootstrap):
+        raise InputError(
+            "maker must be a Posterior or a Bootstrap that is not fitted, such as "
+            f"Posterior(STE(2)); got {type(maker).__name__}."
+        )
+    if strategy in IN_BITS and not maker.estimator.model().is_probability:
+        raise InputError(
+            f"strategy={strategy!r} needs a model that is a probability, and "
+            f"{type(maker.estimator).__name__} is none; use STE, TSTE or CKL, or "
+            "strategy='uncertainty'."
+        )
+
+
+def read_start(start: Any, n_objects: int | None) -> Triplets:
+    """The answers that a loop starts from; an error where it cannot go on from them."""
+    triplets = as_triplets(start, n_objects)
+    if triplets.is_quadruplets:
+        raise InputError("an ActiveLoop asks about triplets, and start has quadruplets.")
+    screens = triplets.screens
+    if screens is not None and len(np.unique(screens)) < len(screens):
+        raise InputError(
+            "start has screens with several answers, which are one choice, and new answers have "
+            "no screens; keep one answer of each screen."
+        )
+    return triplets

@@ -1,0 +1,278 @@
+"""What an answer to each comparison is worth: the scores by which the next questions are chosen.
+
+The three models of answers give the odds of "j is nearer than l" as a ratio of one positive number
+for each distance. With u the logarithm of that number, p = 1 / (1 + exp(u_j − u_l)), so a table of
+u is all that is needed of a model here, and for all of them the rest is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.compiled import inline_sums, jit_sums, log, softplus
+from tercet.ensemble import Ensemble
+from tercet.models import Model
+from tercet.parallel import in_order
+from tercet.uncertainty import constants_by_draw, pairwise_probability, triplet_probability
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Score = Callable[[int, Index, Index], Floats]  # of an anchor and two lists (m,) of objects: (m,)
+
+BIT = np.log(2.0)
+DIGITS = 12  # of bits, after the point; what differs less is tied
+BLOCK = 512  # pairs of objects whose gains one task works out
+
+
+# --- the paper's ------------------------------------------------------------------------------
+
+
+def uncertainty(ensemble: Ensemble, method: str) -> Score:
+    """min(π, 1 − π): the largest is the paper's argmin of (π − ½)² (section 4.4)."""
+    n = ensemble.n_objects
+    ensemble.distances([[0, 1]])  # lays the draws on each other before threads ask for it
+
+    def score(anchor: int, one: Index, other: Index) -> Floats:
+        table = ensemble.distances(np.column_stack([np.full(n, anchor), np.arange(n)]))
+        # π of both orders: 1 − π would round, and comparisons that are tied would be no more.
+        if 8 * len(one) > n * n:
+            p = pairwise_probability(table, method)
+            return np.asarray(np.minimum(p[one, other], p[other, one]))
+        return np.minimum(
+            triplet_probability(table, one, other, method),
+            triplet_probability(table, other, one, method),
+        )
+
+    return score
+
+
+# --- what an answer tells ---------------------------------------------------------------------
+
+
+class Answers(NamedTuple):
+    """How people answer, in each of some draws."""
+
+    squared: Floats | None  # (S, n, n) squared distances, or
+    points: Floats  # (S, n, d)
+    model: Model
+    constants: Floats  # (S, 2) of the model, or (1, 2) for all draws
+    keep: Floats  # (S,) share of answers that are not given at random
+
+
+def answers_of(ensemble: Ensemble) -> Answers:
+    """What an ensemble whose model is a probability says about answers."""
+    model, drawn = ensemble.model, ensemble.parameters
+    assert model is not None
+    by_points = ensemble.kind == "points"
+    d = ensemble.n_components if by_points else 2
+    return Answers(
+        None if by_points else ensemble.draws**2,
+        ensemble.draws,
+        model,
+        constants_by_draw(model, d, drawn),
+        1.0 - drawn.get("lapse", np.zeros(len(ensemble))),
+    )
+
+
+def strengths(answers: Answers, anchor: int, draws: slice = slice(None)) -> Floats:
+    """The table u (S, n) of the distances from the anchor, up to a constant of each draw.
+
+    The model's log-odds that an object at distance 1 is nearer than the object.
+    """
+    if answers.squared is None:
+        step = answers.points[draws] - answers.points[draws, anchor, np.newaxis]
+        squared = np.einsum("snd,snd->sn", step, step)
+    else:
+        squared = answers.squared[draws, anchor]
+    shared = len(answers.constants) == 1
+    constants = answers.constants if shared else answers.constants[draws]
+    table = np.ascontiguousarray(squared).reshape(len(constants), -1)
+    ones, slopes = np.ones(table.shape[1]), np.empty((2, table.shape[1]))
+    out = np.empty((2, *table.shape))
+    kernel = type(answers.model).kernel
+    for s, (p, q) in enumerate(constants):
+        kernel(p, q, table[s], ones, out[0, s], slopes[0], slopes[1])
+        kernel(p, q, ones, table[s], out[1, s], slopes[0], slopes[1])
+    return np.asarray(out[0] - out[1]).reshape(squared.shape)
+
+
+def mutual_information(ensemble: Ensemble) -> Score:
+    """Bits that the answer tells about which draw is true: h(mean of p) − mean of h(p).
+
+    Houlsby et al. (2011). It is high where draws disagree, and low where each of them says that
+    people answer at random.
+    """
+    answers = answers_of(ensemble)
+    weight = np.full(len(ensemble), 1.0 / len(ensemble))
+
+    def score(anchor: int, one: Index, other: Index) -> Floats:
+        u = np.ascontiguousarray(strengths(answers, anchor).T)
+        out = np.empty(len(one))
+        _information(u, weight, answers.keep, one, other, out)
+        return out.round(DIGITS)
+
+    return score
+
+
+def information_gain(
+    ensemble: Ensemble, rows: Index, weights: Floats, *, every: bool, n_jobs: int
+) -> Score:
+    """Bits that the answer tells about where the anchor is (Tamuz et al. 2011).
+
+    For an anchor a, τ_a(x) ∝ Π p_x(b, c) over its answers "b is nearer than c", where x runs
+    through the points of the n objects and p_x is the model's probability with a moved to x. The
+    gain H(τ_a) − p·H(τ_b) − (1 − p)·H(τ_c) is the information that position and answer share, and
+    that is the same seen from the answer: h(Σ τ_a p_x) − Σ τ_a h(p_x). Gains are averaged over the
+    draws, each of which has its own points.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    rows : (m, 3) integer array
+        The answers so far.
+    weights : (m,) array
+        How often each was given.
+    every : bool
+        Whether all comparisons will be asked for: then p_x, which does not depend on a, is worked
+        out once for all anchors.
+    n_jobs : int
+    """
+    answers = answers_of(ensemble)
+    n, size = ensemble.n_objects, len(ensemble)
+    tables = [
+        np.stack([strengths(answers, x, slice(s, s + 1))[0] for x in range(n)]).T.copy()
+        for s in range(size)
+    ]  # (object, position)
+    places = [
+        _places(u, rows, weights, float(keep)) for u, keep in zip(tables, answers.keep, strict=True)
+    ]
+    keeps = [np.full(n, keep) for keep in answers.keep]
+    if every:
+        return _gains_of_all(tables, places, keeps, n_jobs)
+
+    def score(anchor: int, one: Index, other: Index) -> Floats:
+        out, total = np.empty(len(one)), np.zeros(len(one))
+        for u, place, keep in zip(tables, places, keeps, strict=True):
+            _information(u, place[anchor], keep, one, other, out)
+            total += out
+        return np.round(total / size, DIGITS)
+
+    return score
+
+
+def _gains_of_all(
+    tables: list[Floats], places: list[Floats], keeps: list[Floats], n_jobs: int
+) -> Score:
+    n = len(tables[0])
+    one, other = np.triu_indices(n, 1)
+    row = np.arange(n) * n - np.arange(n) * (np.arange(n) + 3) // 2 - 1  # plus other: its place
+    gains = np.zeros((len(one), n))
+
+    def block(start: int) -> None:
+        chosen = slice(start, start + BLOCK)
+        for u, place, keep in zip(tables, places, keeps, strict=True):
+            _add_gains(u, place, keep, one[chosen], other[chosen], gains[chosen])
+
+    for _ in in_order(block, range(0, len(one), BLOCK), n_jobs):
+        pass
+    gains /= len(tables)
+
+    def score(anchor: int, one: Index, other: Index) -> Floats:
+        return np.asarray(gains[row[one] + other, anchor].round(DIGITS))
+
+    return score
+
+
+def _places(u: Floats, rows: Index, weights: Floats, keep: float) -> Floats:
+    """τ (n, n): how likely each anchor is to be at each position, given its own answers.
+
+    Summed in logs, and the largest taken out before the exponential: thousands of answers do no
+    harm.
+    """
+    total = np.zeros_like(u)
+    _add_logs(u, rows, weights, keep, total)
+    total -= total.max(axis=1, keepdims=True)
+    np.exp(total, out=total)
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
+
+
+# --- compiled ---------------------------------------------------------------------------------
+
+
+@inline_sums
+def _answer(z: float, keep: float, lapses: bool) -> tuple[float, float]:
+    """Probability of "near" at log-odds z, and its entropy in nats."""
+    size = abs(z)
+    cost, tail = softplus(-size)  # the less likely answer: nothing cancels
+    entropy = cost + size * tail
+    if lapses:
+        tail = 0.5 - keep * (0.5 - tail)
+        entropy = -tail * log(max(tail, 1e-300)) - (1.0 - tail) * log(1.0 - tail)
+    return tail if z < 0.0 else 1.0 - tail, entropy
+
+
+@inline_sums
+def _entropy(p: float) -> float:
+    """Entropy in nats of a probability that rounding may have moved out of [0, 1]."""
+    p = min(max(p, 1e-300), 1.0)
+    return -p * log(p) - (1.0 - p) * log(max(1.0 - p, 1e-300))
+
+
+@jit_sums
+def _information(
+    u: Floats, weight: Floats, keep: Floats, one: Index, other: Index, out: Floats
+) -> None:
+    """Bits h(Σ w p) − Σ w h(p) for pairs of rows of u (n, S), with weights w (S,) that sum to 1."""
+    lapses = keep.min() < 1.0
+    for t in range(len(one)):
+        j, l = one[t], other[t]
+        mean, noise = 0.0, 0.0
+        if lapses:
+            for s in range(u.shape[1]):
+                p, entropy = _answer(u[l, s] - u[j, s], keep[s], True)
+                mean += weight[s] * p
+                noise += weight[s] * entropy
+        else:
+            for s in range(u.shape[1]):
+                p, entropy = _answer(u[l, s] - u[j, s], 1.0, False)
+                mean += weight[s] * p
+                noise += weight[s] * entropy
+        out[t] = max(_entropy(mean) - noise, 0.0) / BIT
+
+
+@jit_sums
+def _add_gains(
+    u: Floats, places: Floats, keep: Floats, one: Index, other: Index, out: Floats
+) -> None:
+    """Add the same, for every row of weights (n, n), to out (m, n)."""
+    n = len(u)
+    p, entropy = np.empty(n), np.empty(n)
+    for t in range(len(one)):
+        j, l = one[t], other[t]
+        if keep[0] != 1.0:
+            for x in range(n):
+                p[x], entropy[x] = _answer(u[l, x] - u[j, x], keep[0], True)
+        else:
+            for x in range(n):
+                p[x], entropy[x] = _answer(u[l, x] - u[j, x], 1.0, False)
+        for a in range(n):
+            mean, noise = 0.0, 0.0
+            for x in range(n):
+                mean += places[a, x] * p[x]
+                noise += places[a, x] * entropy[x]
+            out[t, a] += max(_entropy(mean) - noise, 0.0) / BIT
+
+
+@jit_sums
+def _add_logs(u: Floats, rows: Index, weights: Floats, keep: float, out: Floats) -> None:
+    """Add the logarithm of the probability of each answer to its anchor's row of out (n, n)."""
+    for t in range(len(rows)):
+        a, near, far = rows[t]
+        for x in range(len(u)):
+            cost, p = softplus(u[near, x] - u[far, x])
+            chance = 0.5 + keep * (0.5 - p)
+            out[a, x] -= weights[t] * (cost if keep == 1.0 else -log(max(chance, 1e-300)))

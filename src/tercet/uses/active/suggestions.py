@@ -1,0 +1,240 @@
+"""suggest: the comparisons whose answers would tell most (paper, section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tercet.ensemble import Ensemble
+from tercet.errors import InputError
+from tercet.parallel import count_threads
+from tercet.provenance import Seed, entropy_of
+from tercet.triplets import Triplets
+from tercet.uncertainty import default_method
+from tercet.uses.active import scores
+from tercet.uses.active.checks import (
+    STRATEGIES,
+    check_count,
+    check_ensemble,
+    check_left,
+    check_options,
+    read_comparisons,
+)
+from tercet.uses.active.questions import Questions, choose, number
+
+__all__ = ["STRATEGIES", "Suggestions", "suggest"]
+
+Index = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DRAWS = {"mutual_information": 200, "information_gain": 8}  # that are looked at, by default
+EXACT = 300  # objects, of which all comparisons are scored
+POOL = EXACT * (EXACT - 1) * (EXACT - 2) // 2
+SHARE = 10  # of the pool, less for "information_gain"
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestions:
+    """Comparisons to ask next, best first; `np.asarray` makes the table (k, 3) of them.
+
+    The anchor comes first. Of the other two the one with the smaller number comes before the other,
+    which says nothing: on which side to show them is for the experiment to shuffle.
+
+    Attributes
+    ----------
+    array : (k, 3) integer array
+        Rows (anchor, one, other), one < other.
+    scores : (k,) array
+        What each is worth, see `suggest`; comparable within one call.
+    strategy : str
+    objects : tuple of str, optional
+        The names of the objects.
+    """
+
+    array: Index
+    scores: Floats
+    strategy: str
+    objects: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> list[tuple[str, str, str]] | None:
+        """The rows by the names of the objects, if they have names."""
+        if self.objects is None:
+            return None
+        names = self.objects
+        return [(names[a], names[b], names[c]) for a, b, c in self.array.tolist()]
+
+    def table(self) -> str:
+        """One line for each comparison: anchor, one, other, score."""
+        rows = [tuple(map(str, row)) for row in self]
+        values = ["" if self.strategy == "random" else f"{value:.4f}" for value in self.scores]
+        cells: list[tuple[str, ...]] = [("anchor", "one", "other", STRATEGIES[self.strategy])]
+        cells += [(*row, value) for row, value in zip(rows, values, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+            for line in cells
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Row after row, by names where there are names."""
+        rows: list[Any] = self.names or [tuple(row) for row in self.array.tolist()]
+        return iter(rows)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.array, dtype=dtype, copy=copy)
+
+
+def suggest(
+    ensemble: Ensemble,
+    k: int = 10,
+    strategy: str = "uncertainty",
+    *,
+    triplets: Any = None,
+    pending: Any = None,
+    candidates: Any = None,
+    repeats: bool = False,
+    per_anchor: int | None = None,
+    method: str | None = None,
+    n_draws: int | None = None,
+    pool: int = POOL,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> Suggestions:
+    """The k comparisons whose answers would tell most, best first.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        What is known so far, such as ``post.ensemble_``.
+    k : int
+        How many; they are all different.
+    strategy : {"uncertainty", "information_gain", "mutual_information", "random"}
+        - "uncertainty", the paper's: π is nearest to ½. Any ensemble will do.
+        - "mutual_information": the answer tells most about which of the draws is true. Unlike the
+          first it leaves alone what people will always answer at random.
+        - "information_gain", the crowd kernel's: the answer tells most about where the anchor is,
+          given the anchor's own answers (``triplets``).
+        - "random": all are worth the same.
+
+        The middle two need a model that is a probability (STE, TSTE or CKL); scores are in bits.
+    triplets : Triplets, or (m, 3) array of numbers or names, optional
+        The answers so far. What they compare is not suggested again, unless ``repeats``.
+    pending : (m, 3) array, optional
+        Comparisons that wait for an answer: never suggested.
+    candidates : (m, 3) array, optional
+        The only comparisons to choose from, in any order of the two compared objects; by default
+        all n(n − 1)(n − 2)/2.
+    repeats : bool
+        Whether what was answered may be asked again, as in the paper.
+    per_anchor : int, optional
+        The most suggestions with the same anchor. By default as many as may be, but for
+        "information_gain", whose best are often all of one or two anchors, about twice as many as
+        each would have if all had the same number.
+    method : {"paper", "joint", "vote"}, optional
+        Of π, for "uncertainty"; see `Ensemble.triplet_probability`.
+    n_draws : int, optional
+        How many draws to look at, evenly spaced among all. By default all for "uncertainty", 200
+        for "mutual_information" and 8 for "information_gain", if there are as many.
+    pool : int
+        Up to so many comparisons all are scored; of more, about so many that are drawn at random (a
+        tenth of that for "information_gain", whose work for each of them grows with n). The default
+        has room for all of 300 objects.
+    random_state : None, int or numpy.random.Generator
+        Breaks ties, and draws the pool.
+    n_jobs : int, optional
+        Threads, all cores by default; the result does not depend on them.
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> points, _ = tc.simulate.gaussian_mixture(20, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 500, noise=0.3, random_state=0)
+    >>> boot = tc.Bootstrap(tc.STE(2), n_samples=20, random_state=0).fit(answers)
+    >>> tc.suggest(boot.ensemble_, 5, triplets=answers, random_state=0).array.shape
+    (5, 3)
+    """
+    check_options(k, strategy, per_anchor, method)
+    check_count("pool", pool)
+    if n_draws is not None:
+        check_count("n_draws", n_draws)
+    check_ensemble(ensemble, strategy)
+    jobs = count_threads(n_jobs)
+    n = ensemble.n_objects
+    objects = Triplets([[0, 1, 2]], n_objects=n, names=ensemble.names)
+    answers = read_comparisons(objects, triplets, "triplets")
+    if strategy == "information_gain" and not len(answers):
+        raise InputError(
+            "strategy='information_gain' needs the answers so far, which say where an anchor may "
+            "be: give triplets."
+        )
+    waiting = read_comparisons(objects, pending, "pending")
+    taken = waiting if repeats else np.concatenate([waiting, answers])
+    offered = None
+    if candidates is not None:
+        offered = np.unique(number(read_comparisons(objects, candidates, "candidates"), n))
+    room = _room(pool, k, strategy, n)
+    questions = Questions(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
+    check_left(questions, k, per_anchor, repeats)
+    chosen = _thin(ensemble, n_draws or DRAWS.get(strategy))
+    if strategy == "uncertainty":
+        score = scores.uncertainty(chosen, method or default_method(len(chosen)))
+    elif strategy == "mutual_information":
+        score = scores.mutual_information(chosen)
+    elif strategy == "information_gain":
+        weights = triplets.weights if isinstance(triplets, Triplets) else None
+        weights = np.ones(len(answers)) if weights is None else np.asarray(weights)
+        score = scores.information_gain(
+            chosen, answers, weights, every=questions.is_all and n <= EXACT, n_jobs=jobs
+        )
+    else:
+        score = _nothing
+    cap = _cap(per_anchor, k, strategy, questions.left)
+    rows, values = choose(questions, score, k, cap, jobs)
+    while len(rows) < k:  # most of what was drawn had been answered: draw more
+        questions = replace(questions, pool=8 * questions.pool)
+        rows, values = choose(questions, score, k, cap, jobs)
+    for column in (rows, values):
+        column.setflags(write=False)
+    return Suggestions(rows, values, strategy, ensemble.names)
+
+
+def _nothing(anchor: int, one: Index, other: Index) -> Floats:
+    return np.zeros(len(one))
+
+
+def _room(pool: int, k: int, strategy: str, n: int) -> int:
+    """How many comparisons to draw where there are more than that."""
+    if strategy == "random":
+        return min(pool, 64 * k)
+    if strategy == "information_gain" and n * (n - 1) * (n - 2) // 2 > pool:
+        pool //= SHARE
+    return max(pool, 8 * k)  # leaves a choice
+
+
+def _cap(per_anchor: int | None, k: int, strategy: str, left: Index) -> int:
+    """The most suggestions with the same anchor."""
+    if per_anchor is not None or strategy != "information_gain":
+        return per_anchor or k
+    cap = -(-2 * k // np.count_nonzero(left))
+    while np.minimum(left, cap).sum() < k:
+        cap *= 2
+    return int(cap)
+
+
+def _thin(ensemble: Ensemble, size: int | None) -> Ensemble:
+    """That many draws, evenly spaced."""
+    if size is None or size >= len(ensemble):
+        return ensemble
+    rows = (np.arange(size) + 0.5) * len(ensemble) / size
+    return ensemble[rows.astype(np.int64)]

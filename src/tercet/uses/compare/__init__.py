@@ -1,0 +1,15 @@
+"""Which model predicts the answers best, and whether it fits at all."""
+
+from tercet.uses.compare.comparison import Comparison, ModelScore
+from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling, lack_of_fit, noise_ceiling
+from tercet.uses.compare.models import compare_models
+
+__all__ = [
+    "Comparison",
+    "LackOfFit",
+    "ModelScore",
+    "NoiseCeiling",
+    "compare_models",
+    "lack_of_fit",
+    "noise_ceiling",
+]

@@ -1,0 +1,271 @@
+"""What a comparison of models found, in numbers and in plain words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.uses.predictive import Floats
+
+__all__ = ["Comparison", "ModelScore"]
+
+ERRORS = 2.0  # standard errors from which a difference is called clear
+# Below a difference of 4 nats in all its standard error is not to be trusted (Sivula, Magnusson,
+# Matamoros & Vehtari 2020), so it is never called clear.
+NATS = 4.0
+MISFIT = 0.05
+COIN = math.log(2.0)
+
+
+class ModelScore(NamedTuple):
+    """How one model did; losses are per answer, in nats, and None for a model without likelihood.
+
+    Attributes
+    ----------
+    model : str
+    log_loss, log_loss_se : float or None
+        −log predictive density of left-out answers, per answer, and its standard error over units.
+    difference, difference_se : float or None
+        Log-loss less that of the best, and the standard error of that difference: both models are
+        judged on the same units, so it is smaller than the two errors suggest.
+    weight : float or None
+        Stacking weight: its share in the mixture of the models that foretells best.
+    accuracy, accuracy_se : float
+        Share of the left-out answers that were given a probability above ½.
+    source : str
+        Where the predictions come from: leave-one-out, K-fold or hold-out.
+    n_flagged : int
+        Units whose k̂ was too large, so that the model was fitted again without them.
+    k_hat : float or None
+        The largest k̂.
+    problems : tuple of str
+        What was wrong with its fit to all answers.
+    lack_of_fit : LackOfFit or None
+        Of that fit; None where no comparison was asked twice.
+    failed_refits : (failed, all)
+        How many of the fits without some of the answers had not converged.
+    """
+
+    model: str
+    log_loss: float | None
+    log_loss_se: float | None
+    difference: float | None
+    difference_se: float | None
+    weight: float | None
+    accuracy: float
+    accuracy_se: float
+    source: str
+    n_flagged: int
+    k_hat: float | None
+    problems: tuple[str, ...]
+    lack_of_fit: LackOfFit | None
+    failed_refits: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare_models` found; print it.
+
+    Attributes
+    ----------
+    scores : tuple of ModelScore
+        Best first; models without likelihood come last, by their accuracy.
+    unit : str
+        What was left out together.
+    n_units, n_answers : int
+        That were foretold.
+    ceiling : NoiseCeiling or None
+        What the best possible model could reach on the comparisons that were asked more than once.
+    repeated_accuracy : float or None
+        What the best of these models reaches on them.
+    notes : tuple of str
+        What to bear in mind.
+    seed : int
+        As ``random_state`` it gives the same result again.
+    log_density : (U, K) array
+        Log predictive density of every unit under the models that have one, in the order of
+        ``scores``.
+    """
+
+    scores: tuple[ModelScore, ...]
+    unit: str
+    n_units: int
+    n_answers: int
+    ceiling: NoiseCeiling | None
+    repeated_accuracy: float | None
+    notes: tuple[str, ...]
+    seed: int
+    log_density: Floats = field(repr=False, compare=False)
+
+    @property
+    def best(self) -> str:
+        """The model with the smallest log-loss (or, if none has one, the largest accuracy)."""
+        return self.scores[0].model
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Stacking weight of every model that has a likelihood."""
+        return {s.model: s.weight for s in self.scores if s.weight is not None}
+
+    @property
+    def verdict(self) -> str:
+        """What the numbers mean, in plain words."""
+        return "\n".join(sentences(self))
+
+    def table(self) -> list[dict[str, Any]]:
+        """The scores as plain dicts, for example for ``pandas.DataFrame``."""
+        rows = []
+        for score in self.scores:
+            row = score._asdict()
+            misfit = row.pop("lack_of_fit")
+            row["lack_of_fit_p"] = None if misfit is None else misfit.p_value
+            row["problems"] = "; ".join(score.problems)
+            rows.append(row)
+        return rows
+
+    def __str__(self) -> str:
+        paragraphs = [textwrap.fill(line, 96, subsequent_indent="  ") for line in sentences(self)]
+        return "\n".join([tabulate(self), "", *paragraphs])
+
+
+def clearly_worse(score: ModelScore, n_answers: int) -> bool:
+    """Whether it is behind the best by more than chance: 2 standard errors, and 4 nats in all."""
+    if score.difference is None or score.difference_se is None:
+        return False
+    return score.difference > max(ERRORS * score.difference_se, NATS / n_answers)
+
+
+def sentences(found: Comparison) -> list[str]:
+    """The verdict, one statement after the other."""
+    likely = [score for score in found.scores if score.log_loss is not None]
+    others = [score for score in found.scores if score.log_loss is None]
+    said = _about_likelihood(found, likely) if likely else []
+    if others:
+        said.append(_about_accuracy(others, likely))
+    return said + _caveats(found)
+
+
+def _about_likelihood(found: Comparison, likely: list[ModelScore]) -> list[str]:
+    best, *rest = likely
+    assert best.log_loss is not None
+    said = [
+        f"{best.model} foretells answers best: log-loss {best.log_loss:.3f} per answer (a coin has "
+        f"{COIN:.3f}), {best.accuracy:.1%} of the answers."
+    ]
+    if best.log_loss > COIN:
+        said.append("It does no better than a coin: these answers do not support any of the maps.")
+    worse = [score.model for score in rest if clearly_worse(score, found.n_answers)]
+    close = [score.model for score in rest if score.model not in worse]
+    if close:
+        said.append(f"Not distinguishable from it: {'; '.join(close)}.")
+    if worse:
+        said.append(f"Clearly worse: {'; '.join(worse)}.")
+    return said + _about_fit(best) + _about_ceiling(found)
+
+
+def _about_fit(best: ModelScore) -> list[str]:
+    misfit = best.lack_of_fit
+    if misfit is None:
+        return [
+            "Whether it fits cannot be told: no comparison was asked twice. A model can be the "
+            "best of these and wrong."
+        ]
+    numbers = (
+        f"deviance {misfit.deviance:.0f} where {misfit.expected:.0f} is expected, on "
+        f"{misfit.n_comparisons} repeated comparisons, p = {misfit.p_value:.3f}"
+    )
+    if misfit.p_value < MISFIT:
+        said = [
+            f"It does not fit, best or not: {numbers}. Its uncertainties do not know that; try "
+            "another dimension or model, or look for observers who differ."
+        ]
+    else:
+        said = [f"No lack of fit was found: {numbers}."]
+    return said
+
+
+def _about_ceiling(found: Comparison) -> list[str]:
+    if found.ceiling is None or found.repeated_accuracy is None:
+        return []
+    low, high = found.ceiling.accuracy_interval
+    return [
+        f"On comparisons asked more than once it foretells {found.repeated_accuracy:.1%} of the "
+        f"answers; the noise ceiling is {found.ceiling.accuracy:.1%} (95 % interval {low:.1%} to "
+        f"{high:.1%})."
+    ]
+
+
+def _about_accuracy(others: list[ModelScore], likely: list[ModelScore]) -> str:
+    shares = [
+        f"{score.model} {score.accuracy:.1%} ± {score.accuracy_se:.1%} ({score.source})"
+        for score in others + likely[:1]
+    ]
+    return f"Without a likelihood only the share of foretold answers compares: {', '.join(shares)}."
+
+
+def _caveats(found: Comparison) -> list[str]:
+    said = []
+    if failed := [score.model for score in found.scores if score.problems]:
+        said.append(
+            "Not converged, so take their scores with care (`problems` says why): "
+            f"{'; '.join(failed)}."
+        )
+    partly = [
+        f"{score.model} ({score.failed_refits[0]} of {score.failed_refits[1]})"
+        for score in found.scores
+        if score.failed_refits[0]
+    ]
+    if partly:
+        said.append(f"Refits that had not converged: {'; '.join(partly)}.")
+    flagged = [score for score in found.scores if score.n_flagged]
+    again = [score for score in flagged if score.source == "leave-one-out"]
+    if again:
+        said.append(
+            f"Fitted again without the {found.unit}s whose k̂ was too large: {_counts(again)}."
+        )
+    if folded := [score for score in flagged if score not in again]:
+        said.append(
+            f"All left out in folds, since k̂ was too large for many of the {found.n_units} "
+            f"{found.unit}s, so they learned from fewer answers: {_counts(folded)}. "
+            "method='kfold' treats all models alike."
+        )
+    return said + [f"Note: {note}." for note in found.notes]
+
+
+def _counts(scores: list[ModelScore]) -> str:
+    return "; ".join(f"{score.model} ({score.n_flagged})" for score in scores)
+
+
+def tabulate(found: Comparison) -> str:
+    """The scores in aligned columns."""
+    header = ("", "log-loss", "difference", "weight", "accuracy", "misfit p", "from")
+    rows: list[tuple[str, ...]] = [header]
+    for score in found.scores:
+        misfit = score.lack_of_fit
+        rows.append(
+            (
+                score.model,
+                _plus_minus(score.log_loss, score.log_loss_se),
+                _plus_minus(score.difference, score.difference_se),
+                "" if score.weight is None else f"{score.weight:.2f}",
+                f"{score.accuracy:.1%} ± {score.accuracy_se:.1%}",
+                "" if misfit is None else f"{misfit.p_value:.3f}",
+                score.source,
+            )
+        )
+    if not any(row[5] for row in rows[1:]):
+        rows = [(*row[:5], *row[6:]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    title = f"{found.n_answers} answers, {found.n_units} {found.unit}s; log-loss per answer ± SE"
+    return "\n".join([title, *lines])
+
+
+def _plus_minus(value: float | None, error: float | None) -> str:
+    return "" if value is None or error is None else f"{value:.4f} ± {error:.4f}"

@@ -1,0 +1,122 @@
+"""The recommendation: two stages, each going up while one more dimension predicts better.
+
+1. *Accuracy.* The corrected repeated-K-fold t-test, steps in a fixed sequence. It hardly ever goes
+   too high, and often stops too low.
+2. *Log-probability.* From there, up while leaving out one unit after the other says that the next
+   dimension predicts better: by more than `NATS` in all, below which the standard error of such a
+   difference is not to be trusted (Sivula, Magnusson, Matamoros & Vehtari 2020), by more than
+   `ERRORS` standard errors, and not if leaving one out is but a guess for more than `ROUGH` of the
+   units, which flatters the larger dimension.
+
+The second stage sees more, because it scores how sure each prediction was and not only whether it
+was right, and because it averages over a posterior, to which unneeded dimensions do little harm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.uses.dimension.steps import Gain, first_not_rejected, gain
+
+Floats = NDArray[np.float64]
+
+NATS = 4.0
+ERRORS = 1.0
+ROUGH = 0.3
+CHANCE = 2.0  # standard errors by which predictions must beat a coin
+
+
+class LeftOut(NamedTuple):
+    """What a posterior says of units that it is made to forget."""
+
+    log_density: Floats  # (U,)
+    rough: float  # share of the units for which that is a guess (Pareto k̂)
+
+
+class Decision(NamedTuple):
+    """What is recommended, and why."""
+
+    dimension: int | None
+    verdict: str  # "decided", "at least" or "cannot tell"
+    reason: str
+
+
+def decide(
+    dimensions: Sequence[int],
+    p_values: Sequence[float],
+    level: float,
+    left_out: Callable[[int], LeftOut],
+    sizes: Floats,
+) -> Decision:
+    """Go up through the dimensions.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        In rising order.
+    p_values : sequence of float
+        Of the t-test of each step.
+    level : float
+    left_out : function
+        Of a dimension; asked only where it is needed.
+    sizes : (U,) array
+        How many answers each unit has.
+    """
+    place = first = first_not_rejected(p_values, level)
+    gains: list[Gain] = []
+    while place + 1 < len(dimensions):
+        here, next_one = left_out(dimensions[place]), left_out(dimensions[place + 1])
+        found = gain(here.log_density, next_one.log_density)
+        gains.append(found)
+        clear = found.nats > NATS and found.nats > ERRORS * found.error
+        if not clear or next_one.rough > ROUGH:
+            break
+        place += 1
+    chosen = dimensions[place]
+    coin = gain(-math.log(2.0) * sizes, left_out(chosen).log_density)
+    if coin.nats < CHANCE * coin.error:
+        return Decision(
+            None,
+            "cannot tell",
+            f"Answers that were left out are predicted no better than by a coin ({coin.nats:+.1f} "
+            f"± {coin.error:.1f} nats in all), so nothing can be said of the dimension. Ask more, "
+            "or look whether people understood the question.",
+        )
+    parts = []
+    if first:
+        parts.append(
+            f"Accuracy on left-out answers rises up to {dimensions[first]} "
+            f"(t-tests, the last p = {p_values[first - 1]:.2g})."
+        )
+    else:
+        parts.append(f"Accuracy on left-out answers does not clearly rise above {dimensions[0]}.")
+    for step, found in enumerate(gains[: place - first]):
+        parts.append(
+            f"{dimensions[first + step + 1]} predict left-out answers better than "
+            f"{dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
+        )
+    if place + 1 == len(dimensions):
+        parts.append(
+            "That is the largest dimension that was tried; more may be needed. Try larger ones."
+        )
+        return Decision(chosen, "at least", " ".join(parts))
+    last, more = gains[-1], dimensions[place + 1]
+    told = f"({last.nats:+.1f} ± {last.error:.1f} nats in all)"
+    if clear:
+        parts.append(
+            f"{more} seem to predict better {told}, but leaving one out is a guess for "
+            f"{left_out(more).rough:.0%} of them there, so this is not believed. Ask more."
+        )
+        return Decision(chosen, "at least", " ".join(parts))
+    if last.nats > 0.0:
+        parts.append(
+            f"{more} predict a little better {told}: the answers do not tell {chosen} from {more}."
+        )
+        return Decision(chosen, "at least", " ".join(parts))
+    parts.append(f"{more} predict no better than {chosen} {told}.")
+    return Decision(chosen, "decided", " ".join(parts))

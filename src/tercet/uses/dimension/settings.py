@@ -1,0 +1,99 @@
+"""What the user may choose, checked before the work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tercet.bootstrap import Bootstrap
+from tercet.embedder import Embedder, is_count
+from tercet.errors import InputError
+from tercet.estimators import CKL, STE
+from tercet.posterior import DistancePrior, Posterior
+from tercet.triplets import Triplets
+from tercet.uses.units import number_units
+
+LARGEST = 6  # dimension that is tried unless asked otherwise
+FEWEST = 20  # draws of a chain
+
+
+class Makers(NamedTuple):
+    """What fits in every dimension."""
+
+    estimator: Embedder
+    posterior: Posterior
+    bootstrap: Bootstrap
+
+
+def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> list[int]:
+    """Settle the dimensions to try, none larger than the answers can carry."""
+    n, m = answers.n_objects, len(answers)
+
+    def room(d: int) -> bool:  # free coordinates, rotations and shifts taken off
+        return d < n and n * d - d * (d + 1) // 2 <= m
+
+    if dimensions is None:
+        tried = [d for d in range(1, LARGEST + 1) if room(d)]
+        if len(tried) < 2:
+            raise InputError(
+                f"{m} answers about {n} objects cannot carry even two dimensions; ask more."
+            )
+        return tried
+    tried = list(dimensions) if isinstance(dimensions, Iterable) else []
+    if len(tried) < 2 or not all(map(is_count, tried)) or sorted(set(tried)) != tried:
+        raise InputError(
+            "dimensions must be two or more whole numbers from 1 in rising order, such as "
+            f"range(1, 7), got {dimensions!r}."
+        )
+    for d in tried:
+        if not room(d):
+            most = max((k for k in range(1, d) if room(k)), default=0)
+            why = (
+                f"{n} objects span {n - 1} dimensions at most"
+                if d >= n
+                else f"{m} answers are fewer than the {n * d - d * (d + 1) // 2} free coordinates"
+            )
+            raise InputError(
+                f"{d} dimensions are more than the answers can carry: {why}. Use up to {most}, or "
+                "ask more."
+            )
+    return [int(d) for d in tried]
+
+
+def check_makers(
+    estimator: Embedder | None,
+    posterior: Posterior | None,
+    bootstrap: Bootstrap | None,
+    answers: Triplets,
+) -> Makers:
+    """Settle what fits, and say now what it would say after minutes."""
+    estimator = STE(penalty=0.25) if estimator is None else estimator
+    if not isinstance(estimator, Embedder):
+        raise InputError(f"estimator must be an estimator such as STE(), got {estimator!r}.")
+    estimator._check_parameters()
+    if posterior is None:
+        posterior = Posterior(
+            CKL(), learn=("exponent", "mu"), n_samples=250, n_chains=2, warmup=250
+        )
+    if not isinstance(posterior, Posterior) or posterior.sampler == "laplace":
+        raise InputError(
+            "posterior must be a Posterior that samples, such as Posterior(STE()), got "
+            f"{posterior!r}."
+        )
+    if isinstance(posterior.prior, DistancePrior):
+        raise InputError(
+            "posterior draws distances, which have no dimension; give it a NormalPrior, or leave "
+            "prior out."
+        )
+    if posterior._plan().n_samples < FEWEST:
+        raise InputError(
+            f"posterior needs {FEWEST} draws of each chain or more to tell how well they predict, "
+            f"got n_samples={posterior.n_samples}."
+        )
+    bootstrap = Bootstrap.paper(STE()) if bootstrap is None else bootstrap
+    if not isinstance(bootstrap, Bootstrap):
+        raise InputError(f"bootstrap must be such as Bootstrap(STE()), got {bootstrap!r}.")
+    bootstrap._check_parameters()
+    if bootstrap.unit != "answer":
+        number_units(answers, bootstrap.unit)
+    return Makers(estimator, posterior, bootstrap)

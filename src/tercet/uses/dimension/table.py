@@ -1,0 +1,135 @@
+"""What `estimate_dimension` returns: a table for people, and a recommendation."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
+
+WIDTH = 100
+
+
+class Measured(NamedTuple):
+    """A value and its standard error; NaN where it was not measured."""
+
+    value: float
+    error: float
+
+
+NOTHING = Measured(math.nan, math.nan)
+
+
+class DimensionRow(NamedTuple):
+    """All that was measured in one dimension; losses are per answer, in nats.
+
+    Attributes
+    ----------
+    dimension : int
+    training_loss : Measured
+        Of the embedding of all answers; it can only fall.
+    accuracy, log_loss : Measured
+        On answers that were left out, cross-validated; errors are over units.
+    p_value : float
+        Of the corrected t-test that accuracy is higher than in the dimension before.
+    left_out : Measured
+        Log-loss of each unit given all others, averaged over the posterior.
+    gain : Measured
+        Log-probability that all left-out units together gain over the dimension before.
+    bootstrap, posterior : Measured
+        Average uncertainty over all comparisons, the paper's criterion; Monte Carlo errors.
+    r_hat : float
+        Of the posterior's chains; well above 1.01 in dimensions that are too low.
+    k_hat : float
+        Share of units for which leaving one out is a rough guess (Pareto k̂ above .7).
+    """
+
+    dimension: int
+    training_loss: Measured
+    accuracy: Measured
+    log_loss: Measured
+    p_value: float
+    left_out: Measured
+    gain: Measured
+    bootstrap: Measured
+    posterior: Measured
+    r_hat: float
+    k_hat: float
+
+
+@dataclass(frozen=True)
+class DimensionEstimate:
+    """How many dimensions the answers need.
+
+    Attributes
+    ----------
+    dimension : int or None
+        What is recommended; None where the answers do not tell.
+    verdict : {"decided", "at least", "cannot tell"}
+        "at least" where the next dimension predicts a little better, or was not tried.
+    reason : str
+        In words.
+    rows : tuple of DimensionRow
+    unit : str
+        What was left out together.
+    n_answers : int
+    """
+
+    dimension: int | None
+    verdict: str
+    reason: str
+    rows: tuple[DimensionRow, ...]
+    unit: str
+    n_answers: int
+
+    def table(self) -> str:
+        """The rows, for reading; a star marks the recommendation."""
+        heads = [head for head, _ in _COLUMNS]
+        lines = [
+            [("*" if row.dimension == self.dimension else " ") + f"{row.dimension}"]
+            + [cell(row) for _, cell in _COLUMNS]
+            for row in self.rows
+        ]
+        shown = [["d", *heads], *lines]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        return "\n".join(
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in shown
+        )
+
+    def __str__(self) -> str:
+        count = f"{self.dimension} dimension{'s' if self.dimension != 1 else ''}"
+        start = {
+            "decided": f"{count}.",
+            "at least": f"{count}, perhaps more.",
+            "cannot tell": "Cannot tell.",
+        }[self.verdict]
+        words = textwrap.fill(f"{start} {self.reason}", WIDTH)
+        return f"{words}\n\n{self.table()}"
+
+
+def _with_error(value: Measured, digits: int) -> str:
+    if math.isnan(value.value):
+        return "–"
+    return f"{value.value:.{digits}f} ± {value.error:.{digits}f}"
+
+
+def _plain(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else format(value, form)
+
+
+_COLUMNS: tuple[tuple[str, Callable[[DimensionRow], str]], ...] = (
+    ("training loss", lambda row: _with_error(row.training_loss, 3)),
+    ("accuracy", lambda row: _with_error(row.accuracy, 3)),
+    ("p", lambda row: _plain(row.p_value, ".2g")),
+    ("log-loss", lambda row: _with_error(row.log_loss, 3)),
+    ("one left out", lambda row: _with_error(row.left_out, 3)),
+    ("gain", lambda row: _with_error(row.gain, 1)),
+    ("bootstrap", lambda row: _with_error(row.bootstrap, 4)),
+    ("posterior", lambda row: _with_error(row.posterior, 4)),
+    ("R-hat", lambda row: _plain(row.r_hat, ".2f")),
+    ("k-hat > .7", lambda row: _plain(row.k_hat, ".0%")),
+)

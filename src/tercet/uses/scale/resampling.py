@@ -1,0 +1,170 @@
+"""Replicates of the signed-difference model: resampled, drawn anew, or with one unit left out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
+from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
+from tercet.parallel import in_order
+from tercet.progress import progress_bar
+from tercet.provenance import seed_for
+from tercet.triplets import Triplets
+from tercet.uses.predictive import weights_of
+from tercet.uses.scale.difference import (
+    Fits,
+    Floats,
+    Questions,
+    check_design,
+    find_questions,
+    fit_counts,
+    probability,
+)
+
+CHUNK = 50  # replicates of one task
+TOLERATED = 0.01  # share of replicates that may fail, or leave values open, without a warning
+
+
+class Task(NamedTuple):
+    """Answers about stimuli that are numbered in their order, and their fit."""
+
+    triplets: Triplets
+    questions: Questions
+    link: str
+    lapse: bool | float
+    fit: Fits  # of all answers
+
+    @property
+    def n_parameters(self) -> int:
+        """How many values were estimated."""
+        return self.questions.n_stimuli - 1 + (self.lapse is True)
+
+    def answer_probability(self) -> Floats:
+        """Of each answer (m,) that was given, by the fit."""
+        eta = self.questions.eta(self.fit.scale[0])[self.questions.number]
+        sign = np.where(self.questions.higher, 1.0, -1.0)
+        return probability(sign * eta, self.link, float(self.fit.lapse[0]))
+
+
+def fit_all(triplets: Triplets, link: str, lapse: bool | float) -> Task:
+    """Fit all answers."""
+    questions = find_questions(triplets)
+    check_design(questions)
+    fit = fit_counts(questions, questions.counts(triplets.weights)[None], link, lapse)
+    if not fit.determined[0]:
+        warnings.warn(
+            "the answers are so unanimous that some values of the scale are open: its size and σ "
+            "mean nothing, and intervals are too narrow. Ask more difficult questions.",
+            SeparableWarning,
+            stacklevel=4,
+        )
+    elif not fit.converged[0]:
+        warnings.warn("the fit of the scale did not converge.", ConvergenceWarning, stacklevel=4)
+    return Task(triplets, questions, link, lapse, fit)
+
+
+def replicate(
+    task: Task,
+    kind: str,
+    unit: str,
+    n_samples: int,
+    entropy: int,
+    n_jobs: int = 1,
+    progress: bool | None = None,
+) -> Fits:
+    """Fits of replicates: of units drawn with replacement, or of new answers ("parametric")."""
+    draw, by_weight = draws_of(task, kind, unit)
+    chunks = [range(s, min(s + CHUNK, n_samples)) for s in range(0, n_samples, CHUNK)]
+
+    def fit(chunk: range) -> Fits:
+        counts = counts_of(task, draw, by_weight, [seed_for(entropy, k) for k in chunk])
+        return fit_counts(task.questions, counts, task.link, task.lapse, task.fit)
+
+    parts = []
+    with progress_bar(n_samples, "replicates", progress) as bar:
+        for part, chunk in zip(in_order(fit, chunks, n_jobs), chunks, strict=True):
+            parts.append(part)
+            bar.update(len(chunk))
+    fits = Fits(*map(np.concatenate, zip(*parts, strict=True)))
+    _warn(fits)
+    return fits
+
+
+def draws_of(task: Task, kind: str, unit: str) -> tuple[Draw, Floats | None]:
+    """How rows of a replicate are drawn (row m + t is row t turned), and the weights of rows."""
+    triplets = task.triplets
+    if kind == "parametric":
+        if triplets.weights is not None and triplets.votes is None:
+            raise InputError(
+                "uncertainty='parametric' draws new answers, and weights that are not whole "
+                "numbers do not say how many; use counts, or uncertainty='bootstrap'."
+            )
+        return draw_answers(task.answer_probability(), triplets.votes), None
+    units = find_units(triplets, unit)
+    voted = unit == "answer" and triplets.votes is not None  # every vote is drawn on its own
+    return resample(units, units.number, True), None if voted else triplets.weights
+
+
+def counts_of(
+    task: Task, draw: Draw, weights: Floats | None, seeds: list[np.random.SeedSequence]
+) -> Floats:
+    """Counts (B, q, 2) of one replicate for each seed."""
+    questions = task.questions
+    cells = 2 * questions.number + questions.higher
+    cells = np.concatenate([cells, cells ^ 1])
+    counts = np.empty((len(seeds), len(questions.pairs), 2))
+    for own, seed in zip(counts, seeds, strict=True):
+        rows = draw(np.random.default_rng(seed))
+        given = None if weights is None else weights[rows]
+        own.reshape(-1)[:] = np.bincount(cells[rows], given, minlength=own.size)
+    return counts
+
+
+def jackknife(task: Task, unit: str) -> tuple[Fits, Floats]:
+    """Fits without one unit, and how many units each of them stands for."""
+    triplets, questions = task.triplets, task.questions
+    all_counts = questions.counts(triplets.weights)
+    if unit == "answer" and (triplets.weights is None or triplets.votes is not None):
+        # Answers that say the same about the same question leave the same gap.
+        cells = np.flatnonzero(all_counts)
+        without = np.repeat(all_counts.reshape(1, -1), len(cells), axis=0)
+        without[np.arange(len(cells)), cells] -= 1.0
+        stands_for = all_counts.reshape(-1)[cells]
+    else:
+        units = find_units(triplets, unit)
+        left = (weights_without(triplets, units, np.array([k])) for k in range(units.number))
+        without = np.array([questions.counts(weights) for weights in left])
+        stands_for = np.ones(units.number)
+    counts = without.reshape(len(without), -1, 2)
+    return fit_counts(questions, counts, task.link, task.lapse, task.fit), stands_for
+
+
+def weights_without(triplets: Triplets, units: Units, chosen: Rows) -> Floats:
+    """What is left (m,) of the weights of the rows without the chosen units."""
+    taken = np.bincount(units.rows_of(chosen), minlength=len(triplets))
+    weights = weights_of(triplets)
+    are_votes = units.ends is not None and units.rows is None
+    return weights - (taken if are_votes else taken * weights)
+
+
+def _warn(fits: Fits) -> None:
+    size = len(fits.scale)
+    failed = int((~fits.converged).sum())
+    if failed > TOLERATED * size:
+        warnings.warn(
+            f"{failed} of {size} replicates did not converge; they are kept.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    unsettled = int((~fits.determined).sum())
+    if unsettled > TOLERATED * size:
+        warnings.warn(
+            f"in {unsettled} of {size} replicates the answers leave values open: they are "
+            "unanimous, or do not ask about some stimulus. Those values stay near the scale of all "
+            "answers, and intervals may be too narrow. Collect more, or more difficult, answers.",
+            SeparableWarning,
+            stacklevel=4,
+        )

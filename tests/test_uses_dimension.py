@@ -1,0 +1,528 @@
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import tercet as tc
+from tercet import InputError
+from tercet.models import STEModel
+from tercet.uses.dimension import estimate as module
+from tercet.uses.dimension.rule import NATS, LeftOut, decide
+from tercet.uses.dimension.settings import check_dimensions
+from tercet.uses.dimension.steps import (
+    Gain,
+    corrected_t_test,
+    cross_validate,
+    first_not_rejected,
+    gain,
+    make_splits,
+)
+from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
+from tercet.uses.units import number_units
+
+ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0], [4, 0, 1], [0, 2, 4]] * 3)
+
+
+def answers(n=8, m=120, d=2, seed=0, size=1.0, **more):
+    rng = np.random.default_rng(seed)
+    points = size * rng.normal(size=(n, d))
+    asked = tc.simulate.random_comparisons(n, m, random_state=rng)
+    rows = tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng)
+    return tc.Triplets(rows, n_objects=n, **more)
+
+
+def quick(T, dimensions=(1, 2, 3), **more):
+    """Few draws, few folds."""
+    small = {
+        "posterior": tc.Posterior(tc.STE(penalty=0.25), n_samples=30, n_chains=2, warmup=60),
+        "bootstrap": tc.Bootstrap(tc.STE(penalty=0.25), 5),
+        "folds": 3,
+        "repeats": 2,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
+    return tc.estimate_dimension(T, dimensions, **(small | more))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return quick(answers(size=2.0))
+
+
+# --- the two tests of a step ------------------------------------------------------------------
+
+
+def test_the_t_test_by_hand():
+    difference = np.array([0.02, 0.04, 0.00, 0.02])
+    # Mean .02, sd √(.0008/3) = .01633; √(1/4 + 1/1) = 1.1180; t = 1.0954 on 3 degrees of freedom.
+    assert corrected_t_test(difference, 2) == pytest.approx(stats.t.sf(1.0954, 3), abs=1e-5)
+
+
+def test_the_number_of_folds_is_not_that_of_splits():
+    """The error of a released implementation: K = 100 makes t 2.45 times too large."""
+    difference = np.random.default_rng(0).normal(0.01, 0.03, 100)
+    right, wrong = (stats.t.isf(corrected_t_test(difference, k), 99) for k in (10, 100))
+    assert wrong / right == pytest.approx(2.45, abs=0.01)
+    assert wrong / right == pytest.approx(math.sqrt((1 / 100 + 1 / 9) / (1 / 100 + 1 / 99)))
+
+
+def test_the_t_test_is_one_sided():
+    rise = np.array([0.1, 0.2, 0.15, 0.12])
+    assert corrected_t_test(rise, 2) + corrected_t_test(-rise, 2) == pytest.approx(1.0)
+    assert corrected_t_test(rise, 2) < 0.05
+
+
+def test_differences_that_do_not_vary():
+    assert corrected_t_test(np.zeros(10), 5) == 1.0
+    assert corrected_t_test(np.full(10, -0.25), 5) == 1.0
+    assert corrected_t_test(np.full(10, 0.25), 5) == 0.0
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=30), st.floats(0.1, 10.0))
+def test_a_gain_adds_up(values, times):
+    higher, lower = np.array(values), np.zeros(len(values))
+    found = gain(lower, higher)
+    assert found.nats == pytest.approx(sum(values), abs=1e-9)
+    assert found.error == pytest.approx(math.sqrt(len(values)) * np.std(values, ddof=1), abs=1e-9)
+    turned = gain(higher, lower)
+    assert (turned.nats, turned.error) == pytest.approx((-found.nats, found.error))
+    scaled = gain(lower, times * higher)
+    assert scaled.error == pytest.approx(times * found.error, abs=1e-7)
+
+
+def test_a_gain_in_standard_errors():
+    assert Gain(6.0, 2.0).z == 3.0
+    assert Gain(-1.0, 0.0).z == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("p_values", "taken"),
+    [([], 0), ([0.2, 0.001], 0), ([0.01, 0.05, 0.01], 1), ([0.01, 0.04], 2), ([math.nan], 0)],
+)
+def test_steps_stop_at_the_first_that_is_not_rejected(p_values, taken):
+    assert first_not_rejected(p_values, 0.05) == taken
+
+
+# --- the rule ---------------------------------------------------------------------------------
+
+U = 100
+SIZES = np.ones(U)
+SWING = np.resize([-1.0, 1.0], U)  # sums to zero
+
+
+def densities(*totals, swing=0.0):
+    """Held-out log-densities whose sums over all units are the totals."""
+    return [np.full(U, total / U) + k * swing * SWING for k, total in enumerate(totals)]
+
+
+def ask(tables, p_values, dimensions=None, rough=0.0):
+    """The decision, and the dimensions that it had to ask for."""
+    dimensions = dimensions or list(range(1, len(tables) + 1))
+    asked = []
+
+    def left_out(d):
+        asked.append(d)
+        return LeftOut(tables[dimensions.index(d)], rough)
+
+    return decide(dimensions, p_values, 0.05, left_out, SIZES), set(asked)
+
+
+def test_a_gain_that_is_a_guess_is_not_believed():
+    tables = densities(-50.0, -40.0)
+    assert ask(tables, [0.4], rough=0.3)[0].dimension == 2
+    decision, _ = ask(tables, [0.4], rough=0.31)
+    assert (decision.dimension, decision.verdict) == (1, "at least")
+    assert "2 seem to predict better (+10.0 ± 0.0 nats in all)" in decision.reason
+    assert "a guess for 31% of them" in decision.reason
+
+
+def test_decided_at_the_lowest():
+    decision, asked = ask(densities(-50.0, -51.0, -10.0), [0.4, 0.4])
+    assert (decision.dimension, decision.verdict) == (1, "decided")
+    assert decision.reason == (
+        "Accuracy on left-out answers does not clearly rise above 1. "
+        "2 predict no better than 1 (-1.0 ± 0.0 nats in all)."
+    )
+    assert asked == {1, 2}
+
+
+def test_decided_by_both_stages():
+    decision, asked = ask(densities(-60.0, -50.0, -50.0 + 2 * NATS, -50.0), [0.01, 0.3, 0.001])
+    assert (decision.dimension, decision.verdict) == (3, "decided")
+    assert "rises up to 2 (t-tests, the last p = 0.01)" in decision.reason
+    assert f"3 predict left-out answers better than 2 by {2 * NATS:.1f}" in decision.reason
+    assert "4 predict no better than 3" in decision.reason
+    assert asked == {2, 3, 4}
+
+
+def test_at_least_where_the_range_ends_by_accuracy():
+    decision, asked = ask(densities(-60.0, -55.0), [0.01])
+    assert (decision.dimension, decision.verdict) == (2, "at least")
+    assert "largest dimension that was tried" in decision.reason
+    assert asked == {2}
+
+
+def test_at_least_where_the_range_ends_by_log_probability():
+    decision, _ = ask(densities(-60.0, -60.0 + 2 * NATS), [0.5])
+    assert (decision.dimension, decision.verdict) == (2, "at least")
+    assert "largest dimension that was tried" in decision.reason
+
+
+def test_at_least_where_the_next_is_a_little_better():
+    decision, _ = ask(densities(-50.0, -50.0 + NATS / 2), [0.5])
+    assert (decision.dimension, decision.verdict) == (1, "at least")
+    assert "the answers do not tell 1 from 2" in decision.reason
+
+
+def test_a_gain_must_also_exceed_its_error():
+    sure = ask(densities(-50.0, -50.0 + 2 * NATS), [0.5])[0]
+    unsure = ask(densities(-50.0, -50.0 + 2 * NATS, swing=NATS), [0.5])[0]
+    assert (sure.dimension, unsure.dimension) == (2, 1)
+    assert unsure.verdict == "at least"
+
+
+def test_dimensions_need_not_follow_each_other():
+    decision, _ = ask(densities(-60.0, -30.0, -31.0), [0.5, 0.5], [1, 3, 5])
+    assert decision.dimension == 3
+    assert "5 predict no better than 3" in decision.reason
+
+
+def test_cannot_tell_what_is_no_better_than_a_coin():
+    coin = -U * math.log(2.0)
+    decision, _ = ask([np.full(U, coin / U) + 0.1 * SWING] * 2, [0.5])
+    assert (decision.dimension, decision.verdict) == (None, "cannot tell")
+    assert "no better than by a coin (+0.0 ± 1.0 nats in all)" in decision.reason
+    better = [np.full(U, coin / U) + 0.1 * SWING + 0.03] * 2
+    assert ask(better, [0.5])[0].verdict == "decided"
+
+
+def test_a_coin_answers_each_of_many_votes():
+    """A unit of ten answers is left to a coin ten times; that it is larger is no uncertainty."""
+    sizes = np.resize([1.0, 10.0], U)
+    density = -0.6 * sizes
+    assert decide([1, 2], [0.5], 0.05, lambda d: LeftOut(density, 0.0), sizes).verdict == "decided"
+    assert (
+        decide([1, 2], [0.5], 0.05, lambda d: LeftOut(1.2 * density, 0.0), sizes).verdict
+        == "cannot tell"
+    )
+
+
+# --- cross-validation -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["comparison", "screen", "observer"])
+def test_folds_never_split_a_unit(unit):
+    rng = np.random.default_rng(0)
+    T = tc.Triplets(
+        np.repeat(answers().array, 2, axis=0),
+        screens=rng.integers(40, size=240),
+        observers=rng.integers(12, size=240),
+    )
+    units = number_units(T, unit)
+    splits = make_splits(units, 4, 3, 17)
+    assert len(splits.train) == len(splits.test) == len(splits.seeds) == 12
+    for train, test in zip(splits.train, splits.test, strict=True):
+        assert not set(units[train]) & set(units[test])
+        assert sorted([*train, *test]) == list(range(240))
+    for k in range(3):  # every repeat leaves every row out once
+        rows = np.concatenate(splits.test[4 * k : 4 * k + 4])
+        np.testing.assert_array_equal(np.sort(rows), np.arange(240))
+    assert not np.array_equal(splits.test[0], splits.test[4])
+
+
+def test_cross_validation_is_a_loop_of_fits():
+    T, estimator = answers(m=60, weights=np.resize([1.0, 3.0], 60)), tc.STE(2, penalty=0.25)
+    splits = make_splits(np.arange(60), 3, 2, 0)
+    folds = cross_validate(estimator, T, splits, 1, lambda n: None)
+    right, loss = np.zeros(60), np.zeros(60)
+    for j, (train, test) in enumerate(zip(splits.train, splits.test, strict=True)):
+        fit = tc.STE(2, penalty=0.25, random_state=np.random.default_rng(splits.seeds[j]))
+        X = fit.fit(T[train]).embedding_
+        i, near, far = T.array[test].T
+        a, b = (((X[i] - X[other]) ** 2).sum(axis=1) for other in (near, far))
+        right[test] += (a < b) / 2
+        loss[test] += np.log1p(np.exp(a - b)) / 2
+        assert folds.accuracy[j] == pytest.approx(np.average(a < b, weights=T.weights[test]))
+    np.testing.assert_allclose(folds.right, right)
+    np.testing.assert_allclose(folds.log_loss, loss, rtol=1e-4)
+
+
+def test_a_loss_that_is_no_probability_has_no_log_loss():
+    T = answers(m=60)
+    splits = make_splits(np.arange(60), 2, 1, 0)
+    folds = cross_validate(tc.SOE(2), T, splits, 1, lambda n: None)
+    assert np.isnan(folds.log_loss).all()
+    assert np.isfinite(folds.accuracy).all()
+
+
+# --- the whole --------------------------------------------------------------------------------
+
+
+def test_everything_is_measured(found):
+    assert [row.dimension for row in found.rows] == [1, 2, 3]
+    assert (found.unit, found.n_answers) == ("comparison", 120)
+    for row in found.rows:
+        for name in ("training_loss", "accuracy", "log_loss", "left_out", "bootstrap", "posterior"):
+            measured = getattr(row, name)
+            assert measured.value > 0.0, name
+            assert measured.error > 0.0, name
+        assert 0.0 <= row.k_hat <= 1.0
+        assert row.r_hat > 0.9
+    assert math.isnan(found.rows[0].p_value)
+    assert found.rows[0].gain == NOTHING
+    assert all(0.0 <= row.p_value <= 1.0 for row in found.rows[1:])
+    losses = [row.training_loss.value for row in found.rows]
+    assert losses[0] > losses[1]
+
+
+def test_gains_are_differences_of_what_is_left_out(found):
+    for below, row in zip(found.rows, found.rows[1:], strict=False):
+        nats = found.n_answers * (below.left_out.value - row.left_out.value)
+        assert row.gain.value == pytest.approx(nats)
+
+
+def test_the_same_seed_gives_the_same_bits(found):
+    T = answers(size=2.0)
+    assert repr(quick(T, n_jobs=2)) == repr(found)
+    assert repr(quick(T, random_state=1)) != repr(found)
+
+
+def test_only_what_is_needed_is_measured(found):
+    some = quick(answers(size=2.0), thorough=False)
+    assert (some.dimension, some.verdict) == (found.dimension, found.verdict)
+    assert some.reason == found.reason
+    for row, full in zip(some.rows, found.rows, strict=True):
+        assert row.training_loss == row.bootstrap == row.posterior == NOTHING
+        assert (row.accuracy, row.log_loss) == (full.accuracy, full.log_loss)
+        if not math.isnan(row.left_out.value):
+            assert (row.left_out, row.r_hat) == (full.left_out, full.r_hat)
+
+
+def test_dimensions_that_are_not_needed_are_not_drawn():
+    some = quick(answers(d=1, size=3.0), (1, 2, 3, 4), thorough=False)
+    measured = [not math.isnan(row.left_out.value) for row in some.rows]
+    assert measured[0]
+    assert not measured[-1]
+    assert "–" in some.table()
+
+
+def test_votes_count_as_often_as_rows():
+    T = answers(m=60)
+    repeated = tc.Triplets(np.repeat(T.array, 2, axis=0), n_objects=8)
+    counted = tc.Triplets(T.array, n_objects=8, weights=np.full(60, 2))
+    one, other = (quick(each, (1, 2), thorough=False) for each in (repeated, counted))
+    assert one.n_answers == other.n_answers == 120
+    for a, b in zip(one.rows, other.rows, strict=True):
+        assert a.accuracy == pytest.approx(b.accuracy, abs=0.02)
+        assert a.log_loss.value == pytest.approx(b.log_loss.value, rel=0.05)
+        assert a.left_out.value == pytest.approx(b.left_out.value, rel=0.1)
+
+
+def test_quadruplets():
+    rng = np.random.default_rng(0)
+    points = 2.0 * rng.normal(size=(8, 2))
+    asked = np.array([rng.permutation(8)[:4] for _ in range(120)])
+    T = tc.Triplets(tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng))
+    found = quick(T, (1, 2))
+    assert found.rows[1].accuracy.value > 0.6
+
+
+def test_names():
+    rows = answers().array
+    names = np.array(list("abcdefgh"))
+    by_name = quick(tc.Triplets(names[rows]), (1, 2), thorough=False)
+    assert repr(by_name) == repr(quick(answers(), (1, 2), thorough=False))
+
+
+def test_an_estimator_without_a_probability():
+    found = quick(answers(), (1, 2), estimator=tc.SOE())
+    assert math.isnan(found.rows[0].log_loss.value)
+    assert found.rows[0].accuracy.value > 0.5
+
+
+def test_makers_are_left_as_they_were():
+    posterior = tc.Posterior(tc.STE(5), n_samples=20, n_chains=2, warmup=20)
+    estimator, bootstrap = tc.STE(5, penalty=0.1), tc.Bootstrap(tc.STE(5), 3)
+    given = {"posterior": posterior, "estimator": estimator, "bootstrap": bootstrap}
+    before = {name: maker.get_params(deep=False) for name, maker in given.items()}
+    quick(answers(), (1, 2), **given)
+    for name, maker in given.items():
+        assert maker.get_params(deep=False) == before[name]
+    assert posterior.estimator.n_components == bootstrap.estimator.n_components == 5
+
+
+def test_screens_are_left_out_together():
+    screens = np.repeat(np.arange(30), 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that screens are one choice is taken care of here
+        assert quick(answers(screens=screens), (1, 2), thorough=False).unit == "screen"
+    observed = answers(observers=np.resize(["ann", "bob", "cy", "dee"], 120))
+    assert quick(observed, (1, 2), unit="observer", thorough=False).unit == "observer"
+
+
+def test_a_chain_that_is_stuck_does_not_decide():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(30, 5, 2))
+    height = np.concatenate([rng.normal(size=20) - 1000.0, rng.normal(size=10)])
+    chains = np.repeat([0, 1, 2], 10)
+
+    def kept(height):
+        made = tc.Ensemble(draws, chains=chains, statistics={"log_posterior": height})
+        return set(module._in_place(made).chains)
+
+    assert kept(height) == {2}
+    assert kept(rng.normal(size=30)) == {0, 1, 2}
+
+
+# --- errors -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "dimensions", [3, [2], [], [2, 1], [1, 1], [0, 1], [1, 2.5], [True, 2], "12", [[1, 2]], None]
+)
+def test_dimensions_that_cannot_be_tried(dimensions):
+    if dimensions is None:
+        with pytest.raises(InputError, match="3 answers about 5 objects cannot carry even two"):
+            quick(tc.Triplets(ROWS[:3]), None)
+        return
+    with pytest.raises(InputError, match="two or more whole numbers from 1 in rising order"):
+        quick(answers(), dimensions)
+
+
+def test_dimensions_may_be_any_sequence():
+    found = quick(answers(), np.arange(1, 3), thorough=False)
+    assert [row.dimension for row in found.rows] == [1, 2]
+    assert type(found.rows[0].dimension) is int
+
+
+def test_a_dimension_larger_than_the_data_can_carry():
+    with pytest.raises(InputError, match=r"5 objects span 4 dimensions at most. Use up to 4, or"):
+        quick(tc.Triplets(ROWS), (1, 5))
+    # 8·4 − 4·5/2 = 22 coordinates are free in 4 dimensions, and 18 in 3.
+    with pytest.raises(InputError, match=r"20 answers are fewer than the 22 free .* Use up to 3"):
+        quick(answers(m=20), (1, 2, 3, 4))
+
+
+def test_the_default_stops_where_the_answers_do():
+    T = answers(m=20)
+    assert check_dimensions(None, T) == [1, 2, 3]
+    assert check_dimensions(None, answers(n=20, m=600)) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": 1}, "folds must be a whole number from 2, got 1"),
+        ({"folds": 2.5}, "folds must be a whole number from 2, got 2.5"),
+        ({"repeats": 0}, "repeats must be a whole number from 1, got 0"),
+        ({"folds": 121}, r"120 comparisons cannot be dealt into 121 folds; .* unit='answer'"),
+        ({"folds": 121, "unit": "answer"}, r"120 answers cannot be dealt .* use fewer folds\."),
+        ({"level": 0.0}, "level must lie between 0 and 0.5, such as 0.05, got 0.0"),
+        ({"level": 0.5}, "got 0.5"),
+        ({"level": math.nan}, "got nan"),
+        ({"unit": "person"}, "unit must be one of"),
+        ({"unit": "screen"}, "do not say which screen"),
+        ({"unit": "observer"}, "do not say which observer"),
+        ({"estimator": tc.Posterior(tc.STE())}, r"estimator must be an estimator such as STE\(\)"),
+        ({"estimator": tc.STE(penalty=-1.0)}, "penalty"),
+        ({"posterior": tc.STE()}, r"posterior must be a Posterior that samples"),
+        ({"posterior": tc.Posterior(tc.STE(), sampler="laplace")}, "a Posterior that samples"),
+        ({"posterior": tc.Posterior(tc.STE(), sampler="gibbs")}, "sampler"),
+        ({"posterior": tc.Posterior(tc.STE(), n_samples=5)}, "20 draws of each .* n_samples=5"),
+        ({"bootstrap": tc.STE()}, r"bootstrap must be such as Bootstrap\(STE\(\)\)"),
+        ({"bootstrap": tc.Bootstrap(tc.STE(), fraction=2.0)}, "fraction"),
+        ({"bootstrap": tc.Bootstrap(tc.STE(), unit="observer")}, "do not say which observer"),
+    ],
+)
+def test_what_cannot_be_used_is_named_before_work_starts(options, message, monkeypatch):
+    monkeypatch.setattr(module, "_cross_validate", None)
+    with pytest.raises(InputError, match=message):
+        quick(answers(), (1, 2), **options)
+
+
+def test_distances_have_no_dimension():
+    prior = tc.DistancePrior(np.ones((8, 8)) - np.eye(8))
+    with pytest.raises(InputError, match="distances, which have no dimension"):
+        quick(answers(), (1, 2), posterior=tc.Posterior(tc.STE(), prior=prior))
+
+
+def test_what_the_answers_lack_is_said():
+    with pytest.warns(tc.DataWarning, match="in no comparison|never"):
+        quick(tc.Triplets(answers().array, n_objects=9), (1, 2), thorough=False)
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def estimate(dimension, verdict):
+    row = DimensionRow(
+        dimension=1,
+        training_loss=Measured(0.5, 0.01),
+        accuracy=Measured(0.75, 0.02),
+        log_loss=NOTHING,
+        p_value=math.nan,
+        left_out=NOTHING,
+        gain=NOTHING,
+        bootstrap=NOTHING,
+        posterior=NOTHING,
+        r_hat=math.nan,
+        k_hat=math.nan,
+    )
+    second = row._replace(
+        dimension=2, p_value=0.012, gain=Measured(8.0, 2.0), r_hat=1.01, k_hat=0.1
+    )
+    return DimensionEstimate(dimension, verdict, "Because.", (row, second), "comparison", 100)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "verdict", "start"),
+    [
+        (1, "decided", "1 dimension. Because."),
+        (2, "decided", "2 dimensions. Because."),
+        (2, "at least", "2 dimensions, perhaps more. Because."),
+        (None, "cannot tell", "Cannot tell. Because."),
+    ],
+)
+def test_words_come_first(dimension, verdict, start):
+    shown = str(estimate(dimension, verdict))
+    assert shown.startswith(f"{start}\n\n")
+    assert shown.endswith(estimate(dimension, verdict).table())
+
+
+def test_a_star_marks_the_recommendation():
+    head, one, two = estimate(2, "decided").table().splitlines()
+    assert head.split()[:3] == ["d", "training", "loss"]
+    assert one.startswith(" 1  0.500 ± 0.010  0.750 ± 0.020")
+    assert two.startswith("*2")
+    assert "8.0 ± 2.0" in two
+    assert two.endswith("1.01         10%")
+    assert len(one) == len(two) == len(head)
+    assert "*" not in estimate(None, "cannot tell").table()
+
+
+@pytest.mark.parametrize(
+    ("poor", "told"),
+    [
+        ({}, False),
+        ({"r_hat": 1.2}, False),
+        ({"r_hat": 2.3}, True),
+        ({"k_hat": 0.25}, True),
+    ],
+)
+def test_poor_draws_are_told(poor, told):
+    row = estimate(1, "decided").rows[1]._replace(r_hat=1.0, k_hat=0.0)
+    good, bad = row._replace(dimension=1), row._replace(**poor)
+    assert ("drawn poorly in 2 (R-hat" in module._caution([good, bad], 1)) == told
+    assert ("drawn poorly in 2 (R-hat" in module._caution([good, bad], 2)) == told
+    # Dimensions that are too low are often drawn poorly, and nothing hangs on them.
+    assert module._caution([bad._replace(dimension=1), good._replace(dimension=2)], 2) == ""
+    assert module._caution([good, bad], None) == ""
+
+
+def test_lines_are_short_enough_to_read(found):
+    words = str(found).split("\n\n")[0]
+    assert max(map(len, words.splitlines())) <= 100
