@@ -282,7 +282,8 @@ def test_a_question_asked_often_is_one_unit(ensemble):
 
 def test_what_is_taken_as_independent():
     assert independent_unit(answers(20)) == "comparison"
-    assert independent_unit(answers(20, screens=np.arange(20))) == "screen"
+    assert independent_unit(answers(20, screens=np.arange(20))) == "comparison"
+    assert independent_unit(answers(20, screens=np.arange(20) // 2)) == "screen"
     assert independent_unit(answers(20, observers=np.arange(20) % 4)) == "observer"
     both = answers(20, observers=np.arange(20) % 4, screens=np.arange(20))
     assert independent_unit(both) == "observer"

@@ -23,9 +23,10 @@ Floats = NDArray[np.float64]
 
 K_HAT = 0.7  # above it reweighted draws are not to be trusted (Vehtari et al. 2024)
 BLOCK = 2**22  # probabilities held at a time: 32 MB
-# Where no two draws differ by more in the log-likelihood of a unit, leaving it out changes nothing:
-# k̂, which knows the shape of a tail and not its size, may be anything, and smoothing may fail.
-SETTLED = 0.01
+# Where no two draws differ by more in the log-likelihood of a unit, no weight is more than e times
+# another, and 94 % of the draws or more count: there is no tail to smooth, and k̂, which knows the
+# shape of a tail and not its size, would mean nothing.
+SETTLED = 1.0
 
 
 class Pointwise(NamedTuple):
@@ -48,30 +49,37 @@ def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Point
     units : (m,) integer array
         What is left out together, numbered from 0.
     """
-    from arviz_stats.base import array_stats
-
     size = len(ensemble)
     log_density, k_hat = np.empty(units.max() + 1), np.empty(units.max() + 1)
     probability = np.empty(len(triplets))
     for rows, starts in _blocks(units, size):
         p, log_p = _by_draw(ensemble, triplets[rows])
         likelihood = np.add.reduceat(log_p, starts, axis=0)  # (units, S)
-        # Efficiency has no unit; that of a large unit would be lost below the smallest number.
-        relative = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-        chains = relative.reshape(len(starts), ensemble.n_chains, -1)
-        efficiency = np.asarray(array_stats.ess(chains, method="mean", relative=True))
-        # A likelihood that is the same in all draws has no effective sample size, and needs none.
-        efficiency = np.where(efficiency > 0.0, np.minimum(efficiency, 1.0), 1.0)
-        ends = np.append(starts[1:], len(rows))
-        settled = np.ptp(likelihood, axis=1) < SETTLED
-        for u, unit in enumerate(units[rows[starts]]):
-            weights, k_hat[unit] = log_softmax(-likelihood[u]), 0.0
-            if not settled[u]:
-                weights, k_hat[unit] = _smoothed(likelihood[u], float(efficiency[u]), weights)
-            log_density[unit] = logsumexp(weights + likelihood[u])
-            own = slice(starts[u], ends[u])
-            probability[rows[own]] = p[own] @ np.exp(weights)
+        weights = log_softmax(-likelihood, axis=1)
+        k = np.zeros(len(starts))
+        open_ones = np.flatnonzero(np.ptp(likelihood, axis=1) > SETTLED)
+        for u, efficiency in zip(
+            open_ones, _efficiency(likelihood[open_ones], ensemble.n_chains), strict=True
+        ):
+            weights[u], k[u] = _smoothed(likelihood[u], efficiency, weights[u])
+        found = units[rows[starts]]
+        log_density[found], k_hat[found] = logsumexp(weights + likelihood, axis=1), k
+        sizes = np.diff(np.append(starts, len(rows)))
+        probability[rows] = np.einsum("ms,ms->m", p, np.exp(np.repeat(weights, sizes, axis=0)))
     return Pointwise(log_density, probability, k_hat)
+
+
+def _efficiency(likelihood: Floats, n_chains: int) -> list[float]:
+    """Share of the draws that count as independent, of likelihoods whose logarithms are (U, S)."""
+    from arviz_stats.base import array_stats
+
+    if not len(likelihood):
+        return []
+    # It has no unit; that of a large unit would be lost below the smallest number.
+    relative = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    chains = relative.reshape(len(relative), n_chains, -1)
+    found = np.asarray(array_stats.ess(chains, method="mean", relative=True))
+    return [min(float(share), 1.0) if share > 0.0 else 1.0 for share in found]
 
 
 def _smoothed(likelihood: Floats, efficiency: float, raw: Floats) -> tuple[Floats, float]:

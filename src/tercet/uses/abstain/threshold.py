@@ -75,8 +75,8 @@ def choose_threshold(
         Probability, over hold-outs, that it is exceeded all the same.
     unit : {"observer", "screen", "comparison", "answer"}, optional
         What is independent of each other. By default observers where several gave more than one
-        answer, else screens where they are known, else comparisons (a question asked twice is one
-        unit).
+        answer, else screens where some have several, else comparisons (a question asked twice is
+        one unit).
     thresholds : array, optional
         Candidates, from ½ up to, but not including, 1, that you chose **before** looking at the
         hold-out. By default those that predict 1, 2, …, 99 % of 2000 random comparisons of the
@@ -173,7 +173,7 @@ def independent_unit(triplets: Triplets) -> str:
     """What to take as independent: observers where there are several, who answered repeatedly.
 
     A person who is often wrong is so on many screens; only whole people are drawn independently
-    from the people there are. Else screens where they are known, else comparisons.
+    from the people there are. Else screens where some have several answers, else comparisons.
     """
     if triplets.observers is not None:
         count = len(np.unique(triplets.observers))
