@@ -322,7 +322,7 @@ def test_the_best_comes_first_and_differences_are_to_it(compared):
 
 
 def test_it_reads_as_a_table_and_as_words(compared):
-    rows = compared.table()
+    rows = compared.records()
     assert [row["model"] for row in rows] == [score.model for score in compared.scores]
     assert set(rows[0]) >= {"log_loss", "difference", "difference_se", "weight", "lack_of_fit_p"}
     text = str(compared)

@@ -526,3 +526,10 @@ def test_poor_draws_are_told(poor, told):
 def test_lines_are_short_enough_to_read(found):
     words = str(found).split("\n\n")[0]
     assert max(map(len, words.splitlines())) <= 100
+
+
+def test_records_are_plain():
+    rows = estimate(2, "decided").records()
+    assert [row["dimension"] for row in rows] == [1, 2]
+    assert {"accuracy", "accuracy_se", "p_value", "r_hat"} <= rows[0].keys()
+    assert all(isinstance(value, (int, float)) for row in rows for value in row.values())

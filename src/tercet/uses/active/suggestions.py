@@ -25,6 +25,7 @@ from tercet.uses.active.checks import (
     read_comparisons,
 )
 from tercet.uses.active.questions import Questions, choose, number
+from tercet.uses.columns import lay_out
 
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
@@ -74,11 +75,7 @@ class Suggestions:
         values = ["" if self.strategy == "random" else f"{value:.4f}" for value in self.scores]
         cells: list[tuple[str, ...]] = [("anchor", "one", "other", STRATEGIES[self.strategy])]
         cells += [(*row, value) for row, value in zip(rows, values, strict=True)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
-            for line in cells
-        )
+        return lay_out(cells)
 
     def __str__(self) -> str:
         return self.table()

@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tercet.uses.columns import lay_out
 from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
 from tercet.uses.predictive import Floats
 
@@ -115,7 +116,11 @@ class Comparison:
         """What the numbers mean, in plain words."""
         return "\n".join(sentences(self))
 
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> str:
+        """The scores, for reading."""
+        return tabulate(self)
+
+    def records(self) -> list[dict[str, Any]]:
         """The scores as plain dicts, for example for ``pandas.DataFrame``."""
         rows = []
         for score in self.scores:
@@ -128,7 +133,7 @@ class Comparison:
 
     def __str__(self) -> str:
         paragraphs = [textwrap.fill(line, 96, subsequent_indent="  ") for line in sentences(self)]
-        return "\n".join([tabulate(self), "", *paragraphs])
+        return "\n".join([self.table(), "", *paragraphs])
 
 
 def clearly_worse(score: ModelScore, n_answers: int) -> bool:
@@ -258,13 +263,8 @@ def tabulate(found: Comparison) -> str:
         )
     if not any(row[5] for row in rows[1:]):
         rows = [(*row[:5], *row[6:]) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
     title = f"{found.n_answers} answers, {found.n_units} {found.unit}s; log-loss per answer ± SE"
-    return "\n".join([title, *lines])
+    return f"{title}\n{lay_out(rows)}"
 
 
 def _plus_minus(value: float | None, error: float | None) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tercet.uses.columns import lay_out
+
 __all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
 
 WIDTH = 100
@@ -94,11 +96,20 @@ class DimensionEstimate:
             for row in self.rows
         ]
         shown = [["d", *heads], *lines]
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        return "\n".join(
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in shown
-        )
+        return lay_out(shown, right=True)
+
+    def records(self) -> list[dict[str, float]]:
+        """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""
+        rows = []
+        for row in self.rows:
+            flat: dict[str, float] = {}
+            for name, value in row._asdict().items():
+                if isinstance(value, Measured):
+                    flat |= {name: value.value, f"{name}_se": value.error}
+                else:
+                    flat[name] = value
+            rows.append(flat)
+        return rows
 
     def __str__(self) -> str:
         count = f"{self.dimension} dimension{'s' if self.dimension != 1 else ''}"
