@@ -484,3 +484,10 @@ def test_other_weights_are_not(weights):
     answers = Triplets([[0, 1, 2], [2, 1, 0]], weights=weights)
     assert answers.votes is None
     assert answers.n_answers == 2
+
+
+def test_screens_are_shared_where_one_has_several_answers():
+    rows = [[0, 1, 2], [1, 2, 0]]
+    assert not Triplets(rows).shares_screens
+    assert not Triplets(rows, screens=["a", "b"]).shares_screens
+    assert Triplets(rows, screens=["a", "a"]).shares_screens

@@ -103,6 +103,11 @@ class Triplets:
         return self._fields.screens
 
     @property
+    def shares_screens(self) -> bool:
+        """Whether some screen has several answers: they are one choice."""
+        return self.screens is not None and len(np.unique(self.screens)) < len(self)
+
+    @property
     def weights(self) -> NDArray[np.float64] | None:
         """The weight or count of each answer, if they differ."""
         return self._fields.weights

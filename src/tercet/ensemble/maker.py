@@ -44,8 +44,7 @@ class Maker(BaseEstimator):  # type: ignore[misc]
 
 def warn_about_screens(triplets: Triplets, what: str, cure: str, stacklevel: int = 2) -> None:
     """Warn that answers of one screen are one choice, where some screen has several."""
-    screens = triplets.screens
-    if screens is not None and len(np.unique(screens)) < len(screens):
+    if triplets.shares_screens:
         warnings.warn(
             f"answers of one screen are one choice, but {what}, so the result will look surer than "
             f"it is; {cure}.",

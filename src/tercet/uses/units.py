@@ -74,9 +74,7 @@ def single_answers(triplets: Triplets, what: str) -> Index:
 
 def default_unit(triplets: Triplets) -> str:
     """Screens where some have several answers, else comparisons."""
-    screens = triplets.screens
-    several = screens is not None and len(np.unique(screens)) < len(screens)
-    return "screen" if several else "comparison"
+    return "screen" if triplets.shares_screens else "comparison"
 
 
 def deal(units: Index, k: int, rng: np.random.Generator) -> Index:

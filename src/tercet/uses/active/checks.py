@@ -119,8 +119,7 @@ def read_start(start: Any, n_objects: int | None) -> Triplets:
     triplets = as_triplets(start, n_objects)
     if triplets.is_quadruplets:
         raise InputError("an ActiveLoop asks about triplets, and start has quadruplets.")
-    screens = triplets.screens
-    if screens is not None and len(np.unique(screens)) < len(screens):
+    if triplets.shares_screens:
         raise InputError(
             "start has screens with several answers, which are one choice, and new answers have "
             "no screens; keep one answer of each screen."

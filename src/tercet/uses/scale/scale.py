@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import Embedder, is_count, is_number
 from tercet.ensemble import Ensemble
-from tercet.errors import DataWarning, InputError
+from tercet.ensemble.maker import warn_about_screens
+from tercet.errors import InputError
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.provenance import Seed, entropy_of, seed_for
-from tercet.triplets import Triplets, as_triplets
+from tercet.triplets import as_triplets
 from tercet.uses.scale import resampling
 from tercet.uses.scale.difference import LINKS
 from tercet.uses.scale.distances import (
@@ -122,7 +123,9 @@ def perceptual_scale(
             model, uncertainty, unit, n_samples, n_jobs, progress, random_state, entropy
         )
         return scale_by_distances(maker, triplets, values, normalise, entropy)
-    _warn_about_screens(triplets, unit, uncertainty)
+    if unit == "answer":
+        instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
+        warn_about_screens(triplets, "are taken one by one here", f"use unit='screen'{instead}")
     task = resampling.fit_all(triplets, link, lapse)
     many = n_samples or SAMPLES
     fits = resampling.replicate(task, uncertainty, unit, many, entropy, jobs, progress)
@@ -250,16 +253,4 @@ def _check(
         raise InputError(
             f"a scale has one dimension, and the model has {estimator.n_components}; use "
             f"{type(estimator).__name__}(1)."
-        )
-
-
-def _warn_about_screens(triplets: Triplets, unit: str, uncertainty: str) -> None:
-    screens = triplets.screens
-    if screens is not None and unit == "answer" and len(np.unique(screens)) < len(screens):
-        instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
-        warnings.warn(
-            "answers of one screen are one choice, but are taken one by one here, so the scale "
-            f"will look surer than it is; use unit='screen'{instead}.",
-            DataWarning,
-            stacklevel=3,
         )
