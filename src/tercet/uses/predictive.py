@@ -27,6 +27,7 @@ BLOCK = 2**22  # probabilities held at a time: 32 MB
 # another, and 94 % of the draws or more count: there is no tail to smooth, and k̂, which knows the
 # shape of a tail and not its size, would mean nothing.
 SETTLED = 1.0
+LOOKED_AT = 100  # units, at the most, for how independent the draws are
 
 
 class Pointwise(NamedTuple):
@@ -61,7 +62,7 @@ def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Point
         for u, efficiency in zip(
             open_ones, _efficiency(likelihood[open_ones], ensemble.n_chains), strict=True
         ):
-            weights[u], k[u] = _smoothed(likelihood[u], efficiency, weights[u])
+            weights[u], k[u] = _smoothed(likelihood[u], float(efficiency), weights[u])
         found = units[rows[starts]]
         log_density[found], k_hat[found] = logsumexp(weights + likelihood, axis=1), k
         sizes = np.diff(np.append(starts, len(rows)))
@@ -69,17 +70,21 @@ def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Point
     return Pointwise(log_density, probability, k_hat)
 
 
-def _efficiency(likelihood: Floats, n_chains: int) -> list[float]:
-    """Share of the draws that count as independent, of likelihoods whose logarithms are (U, S)."""
+def _efficiency(likelihood: Floats, n_chains: int) -> Floats:
+    """Share of the draws that count as independent, (U,), of likelihoods whose logs are (U, S).
+
+    It says only how long a tail to smooth; of many units some stand for the others.
+    """
     from arviz_stats.base import array_stats
 
     if not len(likelihood):
-        return []
+        return np.empty(0)
+    some = likelihood[:: -(-len(likelihood) // LOOKED_AT)]
     # It has no unit; that of a large unit would be lost below the smallest number.
-    relative = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    chains = relative.reshape(len(relative), n_chains, -1)
-    found = np.asarray(array_stats.ess(chains, method="mean", relative=True))
-    return [min(float(share), 1.0) if share > 0.0 else 1.0 for share in found]
+    relative = np.exp(some - some.max(axis=1, keepdims=True)).reshape(len(some), n_chains, -1)
+    found = np.asarray(array_stats.ess(relative, method="mean", relative=True))
+    found = np.where(found > 0.0, np.minimum(found, 1.0), 1.0)
+    return found if len(found) == len(likelihood) else np.full(len(likelihood), np.median(found))
 
 
 def _smoothed(likelihood: Floats, efficiency: float, raw: Floats) -> tuple[Floats, float]:
