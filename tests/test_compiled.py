@@ -17,7 +17,7 @@ from tercet import compiled
 from tercet.models import CKLModel, TSTEModel
 
 PACKAGE = Path(tercet.__file__).parent
-HASHED = ("compiled.py", "models", "engine", "uncertainty.py", "posterior")
+HASHED = ("compiled.py", "models", "engine", "uncertainty.py", "posterior", "uses")
 
 
 @numba.njit(nogil=True)
@@ -143,8 +143,9 @@ def test_there_are_many_compiled_sources():
         ("tercet.engine.kernels", "tercet.engine"),
         ("tercet.posterior.target", "tercet.posterior"),
         ("tercet.models.ste", "tercet.models"),
-        ("tests.test_compiled", "tercet.posterior"),  # a stranger may call everything
-        ("__main__", "tercet.posterior"),
+        ("tests.test_compiled", "tercet.uses"),  # a stranger may call everything
+        ("__main__", "tercet.uses"),
+        ("tercet.uses.active.scores", "tercet.uses"),
     ],
 )
 def test_a_module_has_the_key_of_its_layer(key, module, layer):
