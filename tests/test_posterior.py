@@ -236,6 +236,32 @@ def test_the_paper_starts_at_the_maximum_of_the_likelihood(monkeypatch):
     assert (log_scale, warmup, count) == (np.log(15.0), 0, 3)
 
 
+@pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
+def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
+    estimator, monkeypatch
+):
+    """Answers without a contradiction: their likelihood has no maximum, its shape has."""
+    starts, run = [], draw.run_elliptical
+    monkeypatch.setattr(draw, "run_elliptical", lambda *a: starts.append(a[2].copy()) or run(*a))
+    points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
+    answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shape = clone(estimator).set_params(random_state=0).fit(answers).embedding_
+        tc.Posterior.paper(estimator, random_state=0, n_samples=3).fit(answers)
+    (X,) = starts
+    assert np.mean(X**2) < 15.0
+    assert np.mean(X**2) < 0.8 * np.mean(shape**2)
+    laid = tc.align.procrustes(shape, X, scale=True)
+    assert laid.distance < 0.01 * np.sum(X**2)
+
+    def energy(size):
+        near, far = tc.metrics.squared_distances(size * X, answers)
+        return estimator.model().loss(near, far, 2)[0].sum() + np.sum((size * X) ** 2) / 30.0
+
+    assert energy(1.0) < min(energy(0.99), energy(1.01))
+
+
 def test_to_arviz():
     pytest.importorskip("arviz")
     ensemble = fitted(learn=("lapse",)).ensemble_
