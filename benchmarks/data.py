@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peer import ROOT
+from tercet import datasets
+from tercet.triplets import Triplets
 
 Ints = NDArray[np.int64]
 
@@ -36,54 +39,50 @@ HOW_TO_FIND = (
 )
 
 
+def load_from(
+    folder: Path, load: Callable[[], datasets.Dataset]
+) -> tuple[datasets.Dataset, Triplets]:
+    """Load a set of people's answers as if TERCET_DATA named this folder."""
+    with mock.patch.dict(os.environ, TERCET_DATA=str(folder)):
+        data = load()
+    assert data.triplets is not None
+    return data, data.triplets
+
+
 def car60(folder: Path) -> Answers:
     """60 cars; people were asked which of three is the most central one."""
-    rows = _read(folder / "car60" / "triplets.csv.gz", "anchor", "closer", "farther")
-    return Answers("car60", rows.astype(np.int64), None, 60)
+    return _answers("car60", load_from(folder, datasets.load_cars)[1])
 
 
 def food100(folder: Path) -> Answers:
     """100 dishes; people chose from a grid those that taste most similar to one."""
-    rows = _read(folder / "food100" / "triplets.csv.gz", "anchor", "closer", "farther")
-    return Answers("food100", rows.astype(np.int64), None, 100)
+    return _answers("food100", load_from(folder, datasets.load_food)[1])
 
 
 def material_appearance(folder: Path) -> Answers:
     """100 materials; the training split, every triplet with its votes."""
-    names = ("anchor", "closer", "farther", "count", "split")
-    rows = _read(folder / "material_appearance" / "triplets.csv.gz", *names)
-    rows = rows[rows[:, 4] == "train", :4].astype(np.int64)
-    return Answers("material_appearance", rows[:, :3], rows[:, 3], 100)
+    data, triplets = load_from(folder, datasets.load_material)
+    return _answers("material_appearance", triplets[data.columns["split"] == "train"])
 
 
 def music_aset400(folder: Path) -> Answers:
     """400 musicians, without the 17 rows that compare an artist with itself."""
-    rows = _read(folder / "music_aset400" / "triplets.csv.gz", "anchor", "closer", "farther")
-    i, j, l = rows.astype(np.int64).T
-    valid = (i != j) & (i != l) & (j != l)
-    return Answers("music_aset400", np.column_stack([i, j, l])[valid], None, 400)
+    return _answers("music_aset400", load_from(folder, datasets.load_music)[1])
 
 
 def things_oddoneout(folder: Path) -> Answers:
     """1 854 things; people chose the odd one of three, which makes two triplets."""
-    path = folder / "things_oddoneout" / "oddoneout_random50k.csv.gz"
-    a, b, odd = _read(path, "similar1", "similar2", "odd").astype(np.int64).T
-    rows = np.concatenate([np.column_stack([a, b, odd]), np.column_stack([b, a, odd])])
-    return Answers("things_oddoneout", rows, None, 1854)
+    answers = _answers("things_oddoneout", load_from(folder, datasets.load_things)[1])
+    first, second = answers.triplets[0::2], answers.triplets[1::2]
+    return answers._replace(triplets=np.concatenate([first, second]))
 
 
 def alien_eggs(folder: Path) -> Answers:
     """30 shapes on a line; the comparisons that were chosen at random."""
-    names = ("anchor", "closer", "farther", "sampling_alg")
-    rows = _read(folder / "alien_eggs" / "triplets_n30.csv.gz", *names)
-    rows = rows[np.isin(rows[:, 3], ["RandomSampling", "Test"]), :3]
-    return Answers("alien_eggs", rows.astype(np.int64), None, 30)
+    data, triplets = load_from(folder, datasets.load_alien_eggs)
+    at_random = np.isin(data.columns["sampling"], ["RandomSampling", "Test"])
+    return _answers("alien_eggs", triplets[at_random])
 
 
-def _read(path: Path, *columns: str) -> NDArray[np.str_]:
-    """Read columns of a compressed CSV file as text, (m, k)."""
-    with gzip.open(path, "rt") as file:
-        header = file.readline().strip().split(",")
-        return np.loadtxt(
-            file, dtype="U16", delimiter=",", usecols=[header.index(name) for name in columns]
-        )
+def _answers(name: str, triplets: Triplets) -> Answers:
+    return Answers(name, triplets.array, triplets.votes, triplets.n_objects)

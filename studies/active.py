@@ -7,17 +7,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from benchmarks.data import HOW_TO_FIND, find_data
+from benchmarks.data import HOW_TO_FIND, Ints, find_data, load_from
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from studies.answers import COLUMNS, Ints, read
 from studies.cells import Cell, Result, collect
 from studies.methods import QUIET
 from studies.plots import FOLDER
 from studies.report import NONE, Goal, Image, Section, Table, short, with_error
 from studies.setting import Setting
-from tercet import simulate
+from tercet import datasets, simulate
 from tercet.estimators import CKL
 from tercet.plots.active import plot_learning
 from tercet.posterior import Posterior
@@ -132,10 +131,9 @@ def alien_eggs() -> tuple[Ints, NDArray[np.str_]]:
     """All answers, oldest first, and the scheme that chose each."""
     folder = find_data()
     assert folder is not None
-    path = folder / "alien_eggs" / "triplets_n30.csv.gz"
-    rows = read(path, *COLUMNS, "sampling_alg", "order")
-    rows = rows[np.argsort(rows[:, 4].astype(np.int64), kind="stable")]
-    return rows[:, :3].astype(np.int64), rows[:, 3]
+    data, triplets = load_from(folder, datasets.load_alien_eggs)
+    oldest_first = np.argsort(data.columns["order"], kind="stable")
+    return triplets.array[oldest_first], data.columns["sampling"][oldest_first]
 
 
 # --- the study --------------------------------------------------------------------------------

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from benchmarks.data import Ints, load_from
 
+from tercet import datasets
 from tercet.triplets import Triplets
-
-Ints = NDArray[np.int64]
-
-COLUMNS = ("anchor", "closer", "farther")
 
 
 class People(NamedTuple):
@@ -40,37 +36,35 @@ def part(folder: Path, name: str, answers: int, repeat: int) -> tuple[Triplets, 
 @cache
 def food100(folder: Path) -> People:
     """100 dishes; of every screen, on which people chose some from a grid, one triplet."""
-    rows = read(folder / "food100" / "triplets.csv.gz", *COLUMNS, "screen").astype(np.int64)
-    return People(100, _one_of_each(rows[:, :3], rows[:, 3]), None, held_out=4000)
+    triplets = load_from(folder, datasets.load_food)[1]
+    return People(100, _one_of_each_screen(triplets), None, held_out=4000)
 
 
 @cache
 def material_appearance(folder: Path) -> People:
     """100 materials; every vote of the published training and test sets is an answer."""
-    path = folder / "material_appearance" / "triplets.csv.gz"
-    rows = read(path, *COLUMNS, "count", "split")
-    numbers = rows[:, :4].astype(np.int64)
-    votes = {
-        split: np.repeat(chosen[:, :3], chosen[:, 3], axis=0)
+    data, triplets = load_from(folder, datasets.load_material)
+    train, test = (
+        np.repeat(chosen.array, chosen.votes, axis=0)
         for split in ("train", "test")
-        for chosen in (numbers[rows[:, 4] == split],)
-    }
-    return People(100, votes["train"], votes["test"])
+        for chosen in (triplets[data.columns["split"] == split],)
+    )
+    return People(100, train, test)
 
 
 @cache
 def alien_eggs(folder: Path) -> People:
     """30 shapes on a line; comparisons chosen at random, and the test set, random too."""
-    rows = read(folder / "alien_eggs" / "triplets_n30.csv.gz", *COLUMNS, "sampling_alg")
-    numbers = rows[:, :3].astype(np.int64)
-    return People(30, numbers[rows[:, 3] == "RandomSampling"], numbers[rows[:, 3] == "Test"])
+    data, triplets = load_from(folder, datasets.load_alien_eggs)
+    sampling, rows = data.columns["sampling"], triplets.array
+    return People(30, rows[sampling == "RandomSampling"], rows[sampling == "Test"])
 
 
 @cache
 def car60(folder: Path) -> People:
     """60 cars; of every statement, which car of three is most central, one triplet of the two."""
-    rows = read(folder / "car60" / "triplets.csv.gz", *COLUMNS, "statement").astype(np.int64)
-    return People(60, _one_of_each(rows[:, :3], rows[:, 3]), None, held_out=2500)
+    triplets = load_from(folder, datasets.load_cars)[1]
+    return People(60, _one_of_each_screen(triplets), None, held_out=2500)
 
 
 READERS = {
@@ -81,17 +75,9 @@ READERS = {
 }
 
 
-def _one_of_each(rows: Ints, group: Ints) -> Ints:
-    """Choose one row of each group at random."""
-    order = np.random.default_rng(0).permutation(len(rows))
-    first = np.unique(group[order], return_index=True)[1]
-    return rows[order[first]]
-
-
-def read(path: Path, *columns: str) -> NDArray[np.str_]:
-    """Read columns of a compressed CSV file as text, (m, k)."""
-    with gzip.open(path, "rt") as file:
-        header = file.readline().strip().split(",")
-        return np.loadtxt(
-            file, dtype="U20", delimiter=",", usecols=[header.index(name) for name in columns]
-        )
+def _one_of_each_screen(triplets: Triplets) -> Ints:
+    """Choose one triplet of each screen at random, (m, 3)."""
+    assert triplets.screens is not None
+    order = np.random.default_rng(0).permutation(len(triplets))
+    first = np.unique(triplets.screens[order], return_index=True)[1]
+    return triplets.array[order[first]]

@@ -32,7 +32,8 @@ LAYERS = [
     {"uses"},
     {"plots"},
     {"report", "paper", "demo"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 

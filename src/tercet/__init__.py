@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tercet import align, metrics, plots, simulate
+    from tercet import align, datasets, metrics, plots, simulate
     from tercet.bootstrap import Bootstrap
     from tercet.diagnosis import diagnose
     from tercet.ensemble import Ensemble
@@ -47,6 +47,7 @@ _HOMES = {
     "as_triplets": "triplets",
     "choose_threshold": "uses.abstain",
     "compare_models": "uses.compare",
+    "datasets": "",
     "diagnose": "diagnosis",
     "estimate_dimension": "uses.dimension",
     "goodness_of_fit": "uses.scale",
@@ -84,6 +85,7 @@ __all__ = [
     "as_triplets",
     "choose_threshold",
     "compare_models",
+    "datasets",
     "diagnose",
     "estimate_dimension",
     "goodness_of_fit",

@@ -1,0 +1,232 @@
+"""Sets in which people chose from a screen: several triplets are one choice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.datasets.catalogue import CATALOGUE, Entry
+from tercet.datasets.dataset import Dataset
+from tercet.datasets.fetch import download, find_folder, locate, published, require
+from tercet.datasets.files import (
+    Ints,
+    canonical_lines,
+    canonical_rows,
+    read_bytes,
+    read_json,
+    read_lines,
+    read_rows,
+    read_table,
+    read_tar,
+    reading,
+)
+from tercet.errors import InputError
+from tercet.triplets import Triplets
+
+__all__ = ["load_cars", "load_food", "load_things"]
+
+_CARS = {  # README.txt of the published set; cars are numbered from 1
+    "ordinary": "2 6 7 8 9 10 11 12 16 17 25 32 35 36 37 38 39 41 44 45 46 55 58 60",
+    "sports": "15 19 20 28 40 42 47 48 49 50 51 52 54 56 59",
+    "off-road": "1 3 4 5 13 14 18 22 24 26 27 29 31 33 34 43 57",
+    "outlier": "21 23 30 53",
+}
+_RUN = re.compile(r"grid(\d+)force(\d+)_rep(\d+)_food\.json")
+_THINGS = {  # the published texts, by their split
+    "random": {"test": "test_10.txt"},
+    "participants": {"test": "test_10_ID.txt", "train": "train_90_ID_smallsample.txt"},
+}
+
+
+def load_cars() -> Dataset:
+    """Load which of three cars people called the most central one (7 097 statements).
+
+    A central in (A, B, C) says that B is closer to A than to C, and C closer to A than to B: two
+    triplets that share a screen.
+
+    Returns
+    -------
+    Dataset
+        ``triplets`` (14 194 of 60 cars): observers are the 146 rounds of the survey. ``labels``
+        (60,): the authors' classes. ``columns``: response_time in seconds.
+    """
+    entry = CATALOGUE["cars"]
+    (path,) = locate(entry, "original_survey_data.csv")
+    names = ("chosen_center", *(f"triplet_object_{k}" for k in (1, 2, 3)), "survey_round")
+    columns = read_table(path, *names, "response_time")
+    with reading(path):
+        center, *shown, survey_round = (column.astype(np.int64) for column in columns[:5])
+        seconds = columns[5].astype(np.float64)
+        triple = np.sort(np.column_stack(shown), axis=1)
+        others = triple[triple != center[:, np.newaxis]].reshape(-1, 2)
+    labels = np.empty(60, dtype="<U8")
+    for name, numbers in _CARS.items():
+        labels[np.array(numbers.split(), dtype=np.int64) - 1] = name
+    first, second = others.T
+    array = _interleave([first, center, second], [second, center, first]) - 1
+    triplets = Triplets(
+        array,
+        names=[f"car {number}" for number in range(1, 61)],
+        observers=np.repeat(survey_round, 2),
+        screens=np.repeat(np.arange(len(center)), 2),
+    )
+    return Dataset(
+        entry,
+        str(path),
+        triplets=triplets,
+        labels=labels,
+        columns={"response_time": np.repeat(seconds, 2)},
+        notes=("an observer is a round of the survey; a person may have done several",),
+    )
+
+
+class _Screen(NamedTuple):
+    """A grid of dishes and what was chosen from it."""
+
+    probe: str
+    near: list[str]
+    far: list[str]
+    worker: int
+    number: int
+    grid_size: int
+    n_chosen: int
+    repetition: int
+
+
+def load_food() -> Dataset:
+    """Load which dishes of a grid people found to taste most like one (15 320 screens).
+
+    Every chosen dish is nearer than every one that was not: the triplets of a screen are one
+    choice. The authors' catch trials are left out, as in their own list of triplets.
+
+    Returns
+    -------
+    Dataset
+        ``triplets`` (250 320 of 100 dishes), observers are workers. ``columns``: grid_size,
+        n_chosen and repetition of the experiment.
+    """
+    entry = CATALOGUE["food"]
+    folder = find_folder(entry)
+    if folder is None:
+        paths = download(entry, *published(f"{entry.folder}/raw-json"))
+        contents = {path.name: read_bytes(path) for path in paths}
+        source = paths[0].parent
+    else:
+        (source,) = require(folder, "original_raw-json.tar.xz")
+        contents = read_tar(source)
+    (dishes,) = locate(entry, "original_ingredients.json")
+    with reading(source):
+        screens = list(_screens(contents))
+        images = sorted({image for s in screens for image in (s.probe, *s.near, *s.far)})
+        place = {image: i for i, image in enumerate(images)}
+        rows = [
+            (place[s.probe], place[near], place[far], *s[3:])
+            for s in screens
+            for near in s.near
+            for far in s.far
+        ]
+        table = np.array(rows, dtype=np.int64)
+    known = read_json(dishes)
+    with reading(dishes):
+        stems = [image.removeprefix("images/") for image in images]
+        names = [(known.get(stem) or {}).get("name") or Path(stem).stem for stem in stems]
+    keys = ("grid_size", "n_chosen", "repetition")
+    return Dataset(
+        entry,
+        str(source),
+        triplets=Triplets(table[:, :3], names=names, observers=table[:, 3], screens=table[:, 4]),
+        columns={key: table[:, i].copy() for i, key in enumerate(keys, start=5)},
+    )
+
+
+def _screens(contents: dict[str, bytes]) -> Iterator[_Screen]:
+    """Yield the screens of all runs in the order of the files; catch trials only count."""
+    number = -1
+    for name in sorted(contents):
+        run = _RUN.fullmatch(name)
+        if run is None:
+            raise ValueError(f"there is a file {name}")
+        for task in json.loads(contents[name]):
+            for screen in task["HIT_screens"]:
+                number += 1
+                if not screen["is_catchtrial"]:
+                    near = sorted(screen["near_answer"])
+                    far = sorted(set(screen["images"]) - set(near))
+                    settings = (int(group) for group in run.groups())
+                    yield _Screen(screen["probe"], near, far, task["worker_id"], number, *settings)
+
+
+def load_things(which: str = "random") -> Dataset:
+    """Load which of three things people found the odd one out.
+
+    The two that are left are each closer to the other than to the odd one: two triplets that share
+    a screen. These are documented parts of the 4.7 million answers.
+
+    Parameters
+    ----------
+    which : {"random", "participants"}
+        50 000 answers drawn at random, or 148 920 of 264 known participants.
+
+    Returns
+    -------
+    Dataset
+        ``triplets`` of 1 854 things, two for each answer. Of participants also observers, and in
+        ``columns`` the split: "test", a fifth of everybody's answers, or "train", the others of
+        the first ten participants.
+    """
+    if which not in _THINGS:
+        raise InputError(f"which must be 'random' or 'participants', got {which!r}.")
+    entry = CATALOGUE["things"]
+    folder = find_folder(entry)
+    things = _download_things(entry, which) if folder is None else _read_things(folder, which)
+    first, second, odd, *participant = things.rows.T
+    triplets = Triplets(
+        _interleave([first, second, odd], [second, first, odd]),
+        names=things.names,
+        observers=np.repeat(participant[0], 2) if participant else None,
+        screens=np.repeat(np.arange(len(things.rows)), 2),
+    )
+    columns = {"split": np.repeat(things.split, 2)} if participant else {}
+    return Dataset(entry, str(things.path), triplets=triplets, columns=columns)
+
+
+class _Things(NamedTuple):
+    """Odd ones out: what is left, what was odd, perhaps who said so, (m, 3) or (m, 4)."""
+
+    path: Path
+    rows: Ints
+    split: NDArray[np.str_]
+    names: list[str]
+
+
+def _download_things(entry: Entry, which: str) -> _Things:
+    """Return the answers from the published texts."""
+    texts = {split: f"{entry.folder}/{text}" for split, text in _THINGS[which].items()}
+    paths = download(entry, *texts.values(), canonical=canonical_rows)
+    (listed,) = download(entry, f"{entry.folder}/unique_id.txt", canonical=canonical_lines)
+    parts = [read_rows(path) for path in paths]
+    split = np.repeat(list(texts), [len(part) for part in parts])
+    return _Things(paths[0], np.concatenate(parts), split, read_lines(listed))
+
+
+def _read_things(folder: Path, which: str) -> _Things:
+    """Return the answers from the tables in TERCET_DATA."""
+    known = which == "participants"
+    table = "oddoneout_by_participant.csv" if known else "oddoneout_random50k.csv"
+    path, listed = require(folder, table, "objects.csv")
+    numbers = ["similar1", "similar2", "odd", *(["participant"] if known else [])]
+    columns = read_table(path, *numbers, *(["split"] if known else []))
+    with reading(path):
+        rows = np.column_stack(columns[: len(numbers)]).astype(np.int64)
+    return _Things(path, rows, columns[-1], read_table(listed, "thing_id")[0].tolist())
+
+
+def _interleave(first: list[Ints], second: list[Ints]) -> Ints:
+    """Return the triplets of all screens, two of each one after the other, (2m, 3)."""
+    return np.stack([np.column_stack(first), np.column_stack(second)], axis=1).reshape(-1, 3)

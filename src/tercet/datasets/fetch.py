@@ -1,0 +1,161 @@
+"""Where files come from: a folder of one's own, else the cache, else their public home.
+
+The folder is named by the environment variable TERCET_DATA and wins over all. What is downloaded
+goes into the user's cache (or the folder TERCET_CACHE names) once its checksum was verified. Both
+have the same layout, one folder for each set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tercet.datasets.catalogue import Entry
+from tercet.errors import InputError, TercetError
+
+__all__ = ["Source", "download", "find_folder", "locate", "published", "read_sources", "require"]
+
+_TIMEOUT = 60  # seconds without a byte
+
+Canonical = Callable[[Path], bytes]
+
+
+class Source(NamedTuple):
+    """A published file: its name in the cache, what is checked, and its address."""
+
+    name: str
+    check: str  # "sha256" of the file, or of its "content"
+    digest: str
+    url: str
+
+
+@cache
+def read_sources() -> dict[str, Source]:
+    """Return the published files by their name in the cache: the table ``sources.txt``."""
+    text = files("tercet.datasets").joinpath("sources.txt").read_text("utf-8")
+    sources = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, checked, url = line.split()
+            check, digest = checked.split(":")
+            sources[name] = Source(name, check, digest, url)
+    return sources
+
+
+def published(folder: str) -> list[str]:
+    """Return the names in the cache of all published files of a folder."""
+    return [name for name in read_sources() if name.startswith(f"{folder}/")]
+
+
+def find_folder(entry: Entry, folder: str = "") -> Path | None:
+    """Return the folder of a set inside TERCET_DATA, or None where there is none."""
+    root = os.environ.get("TERCET_DATA")
+    if not root:
+        return None
+    if not Path(root).is_dir():
+        raise InputError(
+            f"TERCET_DATA is {root!r}, which is no folder. Name the folder that holds "
+            f"{entry.folder} and the others, or unset it to download what can be downloaded."
+        )
+    found = Path(root) / (folder or entry.folder)
+    return found if found.is_dir() else None
+
+
+def require(folder: Path, *names: str) -> list[Path]:
+    """Return files that must be in a folder of TERCET_DATA, each plain or gzipped."""
+    paths = []
+    for name in names:
+        found = next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+        if found is None:
+            raise InputError(
+                f"{folder} has no file {name} or {name}.gz. Add it, or remove the folder (or unset "
+                "TERCET_DATA) to download the set where that is possible."
+            )
+        paths.append(found)
+    return paths
+
+
+def locate(entry: Entry, *names: str) -> list[Path]:
+    """Return files that are called the same in TERCET_DATA and in the cache."""
+    folder = find_folder(entry)
+    if folder is not None:
+        return require(folder, *names)
+    return download(entry, *(f"{entry.folder}/{name}" for name in names))
+
+
+def download(entry: Entry, *names: str, canonical: Canonical | None = None) -> list[Path]:
+    """Return published files, from the cache or, checked, from their home.
+
+    Parameters
+    ----------
+    entry : Entry
+        The set they belong to.
+    *names : str
+        Their names in the cache, as in ``sources.txt``.
+    canonical : callable, optional
+        Writes the content of a file one way: for files of which only the content is known.
+    """
+    if entry.no_download:
+        raise TercetError(f"{entry.title}: {entry.no_download} {_offline(entry)}")
+    try:
+        import pooch
+    except ImportError:
+        raise TercetError(
+            f"{entry.title}: downloading needs the package pooch; install it with "
+            f"pip install 'tercet[datasets]'. {_offline(entry)}"
+        ) from None
+    folder = Path(os.environ.get("TERCET_CACHE") or pooch.os_cache("tercet"))
+    return [_fetch(pooch, entry, read_sources()[name], folder, canonical) for name in names]
+
+
+def _fetch(
+    pooch: Any, entry: Entry, source: Source, folder: Path, canonical: Canonical | None
+) -> Path:
+    """Return one file of the cache; what does not pass its check is not kept."""
+    path = folder / source.name
+    try:
+        pooch.retrieve(
+            source.url,
+            known_hash=f"sha256:{source.digest}" if source.check == "sha256" else None,
+            fname=path.name,
+            path=path.parent,
+            downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
+        )
+    except ValueError as error:  # pooch: another checksum
+        raise TercetError(_refusal(entry, source)) from error
+    except OSError as error:  # requests: no connection, no such file, broken off; or a full disk
+        raise TercetError(
+            f"{entry.title}: {source.url} could not be downloaded ({type(error).__name__}: "
+            f"{error}). Try again later. {_offline(entry)}"
+        ) from error
+    if source.check == "content" and not (canonical and _has_content(path, source, canonical)):
+        path.unlink()
+        raise TercetError(_refusal(entry, source))
+    return path
+
+
+def _has_content(path: Path, source: Source, canonical: Canonical) -> bool:
+    try:
+        return hashlib.sha256(canonical(path)).hexdigest() == source.digest
+    except ValueError:
+        return False
+
+
+def _refusal(entry: Entry, source: Source) -> str:
+    return (
+        f"{entry.title}: the {source.check} of what {source.url} sent is not that of the published "
+        "file, so it was not kept. The transfer was damaged or the file has changed; try again, or "
+        f"see {entry.home}. {_offline(entry)}"
+    )
+
+
+def _offline(entry: Entry) -> str:
+    return (
+        "Without a download: set the environment variable TERCET_DATA to a folder that holds "
+        f"{entry.folder}/ with {entry.files}. Published at {entry.home}"
+    )

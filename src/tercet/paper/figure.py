@@ -1,0 +1,58 @@
+"""What a figure of the paper is: cells to compute, a table of numbers, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tercet.paper.cells import Cell, Result
+from tercet.paper.settings import Size
+from tercet.paper.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+__all__ = ["Figure", "Pictures", "table_of"]
+
+Pictures: TypeAlias = "dict[str, Picture]"  # by the name of the file, without its ending
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the paper, with what the supplement shows of the same experiment.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line: "2b".
+    title : str
+        What is to be seen, in one sentence.
+    cells : function of a Size
+        What has to be computed; an illustration has nothing.
+    draw : function of a Table
+        The pictures, by the names of their files.
+    summary : (columns, numbers)
+        Over which columns means and standard deviations are listed, and of which numbers.
+    loaders : functions without arguments
+        Load the data sets that the cells need, or say why they cannot be had.
+    """
+
+    name: str
+    title: str
+    cells: Callable[[Size], list[Cell]]
+    draw: Callable[[Table], Pictures]
+    summary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    loaders: tuple[Callable[[], Any], ...] = ()
+
+
+def table_of(results: list[Result]) -> Table:
+    """The rows that cells left, each with the settings of its cell."""
+    return Table(
+        _flat(result["settings"]) | row for result in results for row in result.get("rows", ())
+    )
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are numbers or words."""
+    return {k: v for k, v in settings.items() if isinstance(v, int | float | str)}

@@ -1,0 +1,66 @@
+"""Figure 2c: more triplets without noise, smaller errors and uncertainties; t-STE and GNMDS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.paper.calibration import (
+    SUMMARY,
+    calibration_cells,
+    draw_errors,
+    draw_uncertainties,
+)
+from tercet.paper.cells import Cell
+from tercet.paper.drawing import fraction_axis, panels
+from tercet.paper.figure import Figure, Pictures
+from tercet.paper.settings import ENOUGH, Size
+from tercet.paper.tables import Table
+
+__all__ = ["FIGURE", "draw_column", "enough"]
+
+VERSION = 1
+
+
+def cells(size: Size) -> list[Cell]:
+    """Every fraction of the triplets, without noise."""
+    return calibration_cells("2c", VERSION, size, [(0.0, fraction) for fraction in size.fractions])
+
+
+def enough(points: int) -> float:
+    """Share of all triplets that 10·d·n·log n are, for points of the plane."""
+    return float(ENOUGH * 2 * points * np.log(points) / (points * (points - 1) * (points - 2) / 2))
+
+
+def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...]) -> None:
+    """Error above, uncertainty below."""
+    top, bottom = axes
+    draw_errors(top, table, "fraction", models)
+    draw_uncertainties(bottom, table, "fraction", models)
+    (points,) = table.values("points")
+    bottom.axvline(enough(points), color="0.7", linewidth=0.8, zorder=0)
+    for ax in axes:
+        fraction_axis(ax, table.values("fraction"))
+    top.set_xlabel("")
+    bottom.set_xlabel(f"{bottom.get_xlabel()}\n(line: 10·d·n·log n)")
+
+
+def draw(table: Table) -> Pictures:
+    """STE as in the paper, t-STE and GNMDS as in the supplement."""
+    main, axes = panels(2, 1, width=3.4)
+    draw_column(axes[:, 0], table, ("STE",))
+    axes[0, 0].set_title("STE, increasing share of triplets", loc="left")
+    other, axes = panels(2, 1, width=3.4, height=2.4)
+    draw_column(axes[:, 0], table, ("t-STE", "GNMDS"))
+    axes[0, 0].set_title("t-STE and GNMDS, increasing share", loc="left")
+    return {"figure_2c": main, "figure_2c_supplement": other}
+
+
+FIGURE = Figure(
+    "2c",
+    "No noise: errors and uncertainties of the mixture fall as more triplets are answered.",
+    cells,
+    draw,
+    SUMMARY,
+)

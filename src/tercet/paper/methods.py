@@ -1,0 +1,97 @@
+"""The paper's two methods and our recommended one, and the worlds they are tried on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet import simulate
+from tercet.bootstrap import Bootstrap
+from tercet.embedder import Embedder
+from tercet.ensemble import Ensemble
+from tercet.estimators import CKL, GNMDS, STE, TSTE
+from tercet.metrics import brier_score, expected_calibration_error
+from tercet.paper.tables import Row
+from tercet.posterior import Posterior
+from tercet.triplets import Triplets
+
+__all__ = ["BAYES", "BOOTSTRAP", "ESTIMATORS", "RECOMMENDED", "draw", "judge", "mixture", "stream"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BOOTSTRAP, BAYES, RECOMMENDED = "bootstrap", "Bayes", "recommended"
+ESTIMATORS: dict[str, type[Embedder]] = {"STE": STE, "t-STE": TSTE, "GNMDS": GNMDS}
+PI = {BOOTSTRAP: "paper", BAYES: "paper", RECOMMENDED: "vote"}  # how π is computed
+QUIET: dict[str, Any] = {"n_jobs": 1, "progress": False}  # cells run side by side
+
+# What random numbers are for: the first word of the key that spawns a seed.
+POINTS, TRIPLETS, METHOD, LABELS, SEARCH, CHOICE, NOISE, PERCEPTION, PRIOR = range(9)
+
+
+def stream(repeat: int, *key: int) -> np.random.Generator:
+    """The random numbers of one repeat, for one purpose."""
+    return np.random.default_rng(np.random.SeedSequence(repeat, spawn_key=key))
+
+
+def mixture(n: int) -> tuple[Floats, Ints]:
+    """The points (n, 2) of the mixture and their component: the same in all repeats."""
+    return simulate.gaussian_mixture(n, random_state=stream(0, POINTS))
+
+
+def draw(
+    method: str,
+    model: str,
+    d: int,
+    triplets: Triplets,
+    seed: int,
+    draws: int,
+    *key: int,
+    chains: int = 4,
+) -> Ensemble:
+    """Embeddings by one of the methods; the model of the recommended one is always CKL.
+
+    Parameters
+    ----------
+    method : {"bootstrap", "Bayes", "recommended"}
+    model : {"STE", "t-STE", "GNMDS"}
+    d : int
+        Dimensions.
+    triplets : Triplets
+    seed : int
+        The repeat.
+    draws : int
+        Of each chain of the recommended posterior; the paper's methods have their own number.
+    *key : int
+        Tells apart the draws of one repeat, where there are several.
+    chains : int
+        Of the recommended posterior.
+    """
+    random_state = stream(seed, METHOD, *key)
+    maker: Bootstrap | Posterior
+    if method == BOOTSTRAP:
+        maker = Bootstrap.paper(ESTIMATORS[model](d), random_state=random_state, **QUIET)
+    elif method == BAYES:
+        maker = Posterior.paper(ESTIMATORS[model](d), random_state=random_state, **QUIET)
+    else:
+        learn = ("exponent", "mu")
+        size: dict[str, Any] = {"n_samples": draws, "n_chains": chains}
+        maker = Posterior(CKL(d), learn=learn, random_state=random_state, **size, **QUIET)
+    ensemble: Ensemble = maker.fit(triplets).ensemble_
+    return ensemble
+
+
+def judge(pi: Floats) -> Row:
+    """What probabilities of true triplets are worth: uncertainty, error, calibration, Brier score.
+
+    The uncertainty is the mean of 1 − π over true triplets (supplement); the error is the share
+    with π below ½, ties counting half.
+    """
+    return {
+        "uncertainty": float(np.mean(1.0 - pi)),
+        "error": float(np.mean((pi < 0.5) + 0.5 * (pi == 0.5))),
+        "calibration error": expected_calibration_error(pi),
+        "brier": brier_score(pi),
+    }

@@ -1,0 +1,179 @@
+"""The page of a reproduction: verdicts, what is gained, figures and choices, as Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from tercet.paper.figures import FIGURES
+from tercet.paper.gains import METHODS, gains
+from tercet.paper.reproduction import Reproduction
+from tercet.paper.settings import OURS, RECOMMENDED
+from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdict
+from tercet.uses.columns import lay_out
+
+__all__ = ["count_verdicts", "page", "verdict_table", "write_page"]
+
+CITATION = (
+    "Lohaus, Hennig and von Luxburg, *Uncertainty Estimates for Ordinal Embeddings*, "
+    "arXiv:1906.11655 (2019)"
+)
+
+
+def count_verdicts(verdicts: Sequence[Verdict]) -> str:
+    """How many claims hold, in words."""
+    count = Counter(verdict.verdict for verdict in verdicts)
+    parts = [f"{count[HOLDS]} of {len(verdicts)} claims hold"]
+    for name, words in ((FAILS, "do not hold"), (UNDECIDED, "undecided"), (NOT_RUN, "not run")):
+        if count[name]:
+            parts.append(f"{count[name]} {words}")
+    return ", ".join(parts)
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> str:
+    """The verdicts of the claims that could be judged, for a terminal."""
+    lines = [
+        (v.claim.name, v.verdict, _tally(v), v.claim.text) for v in verdicts if v.verdict != NOT_RUN
+    ]
+    return lay_out([("claim", "verdict", "checks that hold", "what the paper says"), *lines])
+
+
+def write_page(reproduction: Reproduction, folder: Path) -> None:
+    """``reproduction.md`` and ``claims.csv``."""
+    for name, text in (
+        ("reproduction.md", page(reproduction)),
+        ("claims.csv", _claims_csv(reproduction.verdicts)),
+    ):
+        part = folder / f".{name}.part"
+        part.write_text(text, encoding="utf-8")
+        part.replace(folder / name)
+
+
+def page(reproduction: Reproduction, pictures: str = "") -> str:
+    """The page.
+
+    Parameters
+    ----------
+    reproduction : Reproduction
+    pictures : str
+        Folder of the pictures, seen from the page; default its own.
+    """
+    parts = [
+        "# The paper, made again",
+        f"{CITATION}. {_sentence(reproduction)}",
+        f"**{count_verdicts(reproduction.verdicts)}.**",
+        "## Claims",
+        "A claim is judged by checks: a statistic for each repeat, and an interval in which its "
+        "mean has to lie. A check holds if the one-sided 95 % bounds of the mean (Student's t over "
+        "repeats) are inside, does not hold if the mean and the bound towards the interval are "
+        "outside, and is undecided otherwise. A claim holds if all its checks hold, and does not "
+        "hold if one does not. The rules stand in `tercet.paper.checks` and were fixed before the "
+        "run.",
+        _table(["claim", "figure", "what the paper says", "checks that hold", "verdict"], [
+            [v.claim.name, ", ".join(v.claim.figures), v.claim.text, _tally(v), f"**{v.verdict}**"]
+            for v in reproduction.verdicts
+        ]),
+        "## Every check",
+        _table(["claim", "statistic", "mean ± standard error", "wanted", "verdict"], [
+            [verdict.claim.name, check.what, _value(check), check.wanted, check.verdict]
+            for verdict in reproduction.verdicts
+            for check in verdict.checks
+        ]),
+        "## What the recommended default gains",
+        f"Recommended is {RECOMMENDED}.",
+        _gains(reproduction),
+        "## Figures",
+        *_figures(reproduction, pictures),
+        "## What the paper leaves open, and we chose",
+        _table(["setting", "choice"], [[name, choice] for name, choice in OURS.items()]),
+        *_problems(reproduction),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _sentence(reproduction: Reproduction) -> str:
+    return (
+        f"Made with `tercet reproduce --{reproduction.size.name}`: {reproduction.size.title}; "
+        f"{reproduction.minutes:.0f} minutes of one core. Means and standard deviations are over "
+        "repeats with the same points and fresh triplets; every number is in the CSV file beside "
+        "its picture."
+    )
+
+
+def _tally(verdict: Verdict) -> str:
+    held = sum(check.verdict == HOLDS for check in verdict.checks)
+    return f"{held} of {len(verdict.checks)}"
+
+
+def _value(check: Check) -> str:
+    error = "" if math.isnan(check.error) else f" ± {check.error:.2g}"
+    return f"{check.mean:.3g}{error}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    # A bar inside a cell would end it.
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
+
+
+def _gains(reproduction: Reproduction) -> str:
+    columns = ("random", *METHODS)
+    return _table(
+        ["figure", "number", *columns],
+        [
+            [gain.figure, gain.what, *(gain.text(method) for method in columns)]
+            for gain in gains(reproduction.tables)
+        ],
+    )
+
+
+def _figures(reproduction: Reproduction, pictures: str) -> list[str]:
+    parts = []
+    for name, files in sorted(reproduction.pictures.items()):
+        title = FIGURES[name].title if name in FIGURES else "As the paper arranges it."
+        heading = name.capitalize() if name.isalpha() else f"Figure {name}"
+        parts.append(f"### {heading}\n\n{title}")
+        parts += [f"![{file.replace('_', ' ')}]({pictures}{file}.png)" for file in files]
+    return parts
+
+
+def _problems(reproduction: Reproduction) -> list[str]:
+    lines = [f"Figure {name} was left out: {why}" for name, why in reproduction.left_out.items()]
+    lines += [f"Failed: {why}" for why in reproduction.failed]
+    if reproduction.sources > 1:
+        lines.append(
+            f"The numbers come from {reproduction.sources} states of tercet's source: cells that "
+            "were known are not computed again unless the version of their figure is raised."
+        )
+    return ["## Notes", *lines] if lines else []
+
+
+def _claims_csv(verdicts: Sequence[Verdict]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        [
+            "claim",
+            "verdict",
+            "statistic",
+            "mean",
+            "standard error",
+            "low",
+            "high",
+            "check",
+            "repeats",
+        ]
+    )
+    for verdict in verdicts:
+        if not verdict.checks:
+            writer.writerow([verdict.claim.name, verdict.verdict])
+        for c in verdict.checks:
+            numbers = [c.mean, c.error, c.low, c.high, c.verdict, len(c.values)]
+            writer.writerow([verdict.claim.name, verdict.verdict, c.what, *numbers])
+    return text.getvalue()

@@ -1,0 +1,154 @@
+"""reproduce: compute the experiments, draw the figures, judge the claims, write it all down."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tercet.errors import InputError, TercetError
+from tercet.paper.cells import Result, collect
+from tercet.paper.claims import CLAIMS
+from tercet.paper.drawing import style
+from tercet.paper.figure import Figure, Pictures, table_of
+from tercet.paper.figure2 import draw_together
+from tercet.paper.figures import FIGURES
+from tercet.paper.page import write_page
+from tercet.paper.reproduction import Reproduction
+from tercet.paper.settings import SIZES
+from tercet.paper.tables import Table
+from tercet.paper.verdicts import judge
+from tercet.parallel import count_threads
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    figures: Sequence[str] = (),
+    *,
+    size: str = "quick",
+    out: str | os.PathLike[str] = "reproduction",
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Reproduction:
+    """Make figures of the paper again, and judge the claims that rest on them.
+
+    Parameters
+    ----------
+    figures : sequence of str
+        Of "1", "2a", "2b", "2c", "3", "4", "5", "mixture", "vote", "distances"; default all, and
+        then those whose data cannot be had are left out and listed.
+    size : {"quick", "full", "tiny"}
+        "full" has the paper's repeats and all grids; "quick" one repeat and coarse grids, to see
+        that it works; "tiny" is for tests.
+    out : path
+        Folder for pictures (PNG and PDF), tables (CSV), ``claims.csv`` and ``reproduction.md``.
+        Its folder ``cells`` keeps what was computed: an interrupted run goes on from there.
+    n_jobs : int, optional
+        Processes, all cores by default. The numbers do not depend on it.
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal only.
+    """
+    chosen = _choose(figures)
+    if size not in SIZES:
+        raise InputError(f"size must be one of {', '.join(SIZES)}, got {size!r}.")
+    folder, start = Path(out), time.perf_counter()
+    _make_folder(folder)
+    jobs = count_threads(n_jobs)
+    left_out = _missing_data(chosen, strict=bool(figures))
+    chosen = [figure for figure in chosen if figure.name not in left_out]
+
+    cells = [(figure.name, cell) for figure in chosen for cell in figure.cells(SIZES[size])]
+    results = collect(
+        [cell for _, cell in cells], folder / "cells", jobs, what="reproducing", show=progress
+    )
+    by_figure: dict[str, list[Result]] = {figure.name: [] for figure in chosen}
+    for (name, _), result in zip(cells, results, strict=True):
+        by_figure[name].append(result)
+    done = [result for result in results if "failed" not in result]
+    tables = {name: table_of(found) for name, found in by_figure.items()}
+    failed = [result["failed"] for result in results if "failed" in result]
+    pictures = _write_figures(chosen, tables, folder, failed)
+    reproduction = Reproduction(
+        SIZES[size],
+        tables,
+        pictures,
+        judge(CLAIMS, tables),
+        left_out,
+        failed,
+        len({result["source"] for result in done}),
+        sum(result["seconds"] for result in done) / 60.0,
+        (time.perf_counter() - start) / 60.0,
+    )
+    write_page(reproduction, folder)
+    return reproduction
+
+
+def _choose(names: Sequence[str]) -> list[Figure]:
+    unknown = [name for name in names if name not in FIGURES]
+    if unknown:
+        raise InputError(f"there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}.")
+    return [figure for name, figure in FIGURES.items() if not names or name in names]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}. Choose another.") from error
+
+
+def _missing_data(chosen: Sequence[Figure], strict: bool) -> dict[str, str]:
+    """Figures whose data cannot be had, and why; an error for those that were asked for by name."""
+    missing = {}
+    for figure in chosen:
+        for load in figure.loaders:
+            try:
+                load()
+            except TercetError as error:
+                if strict:
+                    raise
+                missing[figure.name] = str(error)
+    return missing
+
+
+def _write_figures(
+    chosen: Sequence[Figure], tables: Mapping[str, Table], folder: Path, failed: list[str]
+) -> dict[str, list[str]]:
+    """Pictures and tables of every figure that has numbers; returns the names of the pictures."""
+    names: dict[str, list[str]] = {}
+    with style():
+        for figure in chosen:
+            table = tables[figure.name]
+            if not len(table):
+                continue
+            stem = figure.name if figure.name.isalpha() else f"figure_{figure.name}"
+            _write(folder / f"{stem}.csv", table.csv().encode())
+            by, numbers = figure.summary
+            if numbers:
+                summary = table.summary(by, numbers)
+                _write(folder / f"{stem}_summary.csv", summary.csv().encode())
+            try:
+                names[figure.name] = _save(figure.draw(table), folder)
+            except TercetError as error:  # cells failed, and are listed as such
+                failed.append(f"the pictures of {figure.name}: {error}")
+        if {"2a", "2b", "2c"} <= set(names):
+            names["2"] = _save(draw_together(tables), folder)
+    return names
+
+
+def _save(pictures: Pictures, folder: Path) -> list[str]:
+    for name, picture in pictures.items():
+        for ending in ("png", "pdf"):
+            part = folder / f".{name}.part"
+            picture.savefig(part, format=ending)
+            part.replace(folder / f"{name}.{ending}")
+    return list(pictures)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)

@@ -1,0 +1,46 @@
+"""What a reproduction comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tercet.paper.settings import Size
+from tercet.paper.tables import Table
+from tercet.paper.verdicts import Verdict
+
+__all__ = ["Reproduction"]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out.
+
+    Attributes
+    ----------
+    size : Size
+    tables : dict of str to Table
+        Every number, by figure.
+    pictures : dict of str to list of str
+        Names of the pictures of each figure, without their ending.
+    verdicts : list of Verdict
+    left_out : dict of str to str
+        Figures whose data could not be had, and why.
+    failed : list of str
+        Cells that failed, and why.
+    sources : int
+        States of tercet's source that the numbers come from; 1 is best.
+    minutes : float
+        Of one core, for all cells.
+    waited : float
+        Minutes that this run took; less where cells were known.
+    """
+
+    size: Size
+    tables: dict[str, Table]
+    pictures: dict[str, list[str]]
+    verdicts: list[Verdict]
+    left_out: dict[str, str]
+    failed: list[str]
+    sources: int
+    minutes: float
+    waited: float

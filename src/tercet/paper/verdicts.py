@@ -1,0 +1,155 @@
+"""How a claim is judged: a rule for numbers, the same for all, fixed before they are known.
+
+A *check* is a statistic, one value for each repeat, and the interval in which the claim wants it.
+Its mean has a one-sided 95 % bound on either side, from Student's t with the standard error over
+repeats. The check holds if both bounds are inside the interval, does not hold if the mean and its
+bound on the near side are outside, and is undecided otherwise, as it is with a single repeat.
+A claim holds if all its checks do, and does not hold if one of them does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata, t
+
+from tercet.errors import TercetError
+from tercet.paper.tables import Curve, Table
+
+__all__ = ["Check", "Claim", "Verdict", "between", "falls", "judge", "rises", "weigh"]
+
+HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
+LEVEL = 0.95  # of each bound
+RANK = 0.5  # rank correlation from which a curve rises: half way from no order to perfect order
+
+Floats = NDArray[np.float64]
+
+
+class Check(NamedTuple):
+    """A statistic of every repeat, and where the claim wants its mean."""
+
+    what: str
+    values: Floats  # (repeats,)
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def mean(self) -> float:
+        """Over the repeats."""
+        return float(np.mean(self.values))
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean; NaN of a single repeat."""
+        r = len(self.values)
+        return float(np.std(self.values, ddof=1) / math.sqrt(r)) if r > 1 else math.nan
+
+    @property
+    def wanted(self) -> str:
+        """The interval in words."""
+        if math.isinf(self.low):
+            return f"below {self.high:.3g}"
+        if math.isinf(self.high):
+            return f"above {self.low:.3g}"
+        return f"{self.low:.3g} to {self.high:.3g}"
+
+    @property
+    def verdict(self) -> str:
+        """By the rule of this module."""
+        if math.isnan(self.error) or math.isnan(self.mean):
+            return UNDECIDED
+        reach = float(t.ppf(LEVEL, len(self.values) - 1)) * self.error
+        below, above = self.mean - reach, self.mean + reach
+        if below >= self.low and above <= self.high:
+            return HOLDS
+        if above < self.low or below > self.high:
+            return FAILS
+        return UNDECIDED
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says.
+
+    Attributes
+    ----------
+    name : str
+        Its short name, such as "N1".
+    figures : tuple of str
+        Whose tables it needs.
+    text : str
+        What is claimed, as a measurable statement.
+    checks : function of the tables by figure
+    """
+
+    name: str
+    figures: tuple[str, ...]
+    text: str
+    checks: Callable[[Mapping[str, Table]], Sequence[Check]]
+
+
+class Verdict(NamedTuple):
+    """What became of a claim."""
+
+    claim: Claim
+    verdict: str
+    checks: Sequence[Check]
+
+
+def judge(claims: Sequence[Claim], tables: Mapping[str, Table]) -> list[Verdict]:
+    """Judge claims by the tables of the figures that were run."""
+    out = []
+    for claim in claims:
+        if not all(len(tables.get(name, ())) for name in claim.figures):
+            out.append(Verdict(claim, NOT_RUN, ()))
+            continue
+        try:
+            checks = claim.checks(tables)
+        except TercetError:  # cells that failed have left holes
+            out.append(Verdict(claim, NOT_RUN, ()))
+            continue
+        out.append(Verdict(claim, weigh([check.verdict for check in checks]), checks))
+    return out
+
+
+def weigh(verdicts: Sequence[str]) -> str:
+    """One verdict from those of the checks."""
+    if FAILS in verdicts:
+        return FAILS
+    return HOLDS if set(verdicts) == {HOLDS} else UNDECIDED
+
+
+# --- statistics -------------------------------------------------------------------------------
+
+
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
+    """Spearman's; 0 where one of the two never changes."""
+    first, second = (rankdata(values) - np.mean(rankdata(values)) for values in (a, b))
+    size = math.sqrt(float(first @ first) * float(second @ second))
+    return float(first @ second) / size if size > 0.0 else 0.0
+
+
+def _orders(curve: Curve) -> Floats:
+    return np.array([rank_correlation(curve.x, values) for values in curve.values])
+
+
+def rises(what: str, curve: Curve) -> Check:
+    """That a curve rises: the rank correlation with its grid is above ½."""
+    return Check(f"{what}: rank correlation", _orders(curve), low=RANK)
+
+
+def falls(what: str, curve: Curve) -> Check:
+    """That a curve falls: the rank correlation with its grid is below −½."""
+    return Check(f"{what}: rank correlation", _orders(curve), high=-RANK)
+
+
+def between(what: str, first: Curve, second: Curve) -> Check:
+    """That two curves over one grid go together: their rank correlation is above ½."""
+    pairs = zip(first.values, second.values, strict=True)
+    values = np.array([rank_correlation(a, b) for a, b in pairs])
+    return Check(f"{what}: rank correlation", values, low=RANK)
