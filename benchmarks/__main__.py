@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import (
     active,
     bootstrap,
+    figure2b,
     human,
     kernels,
     large,
@@ -28,6 +29,7 @@ CASES = {
     "subsets": subsets.run_subsets,
     "map": subsets.run_map,
     "bootstrap": bootstrap.run,
+    "figure2b": figure2b.run,
     "kernel": kernels.run,
     "large": large.run,
     "human": human.run,

@@ -19,7 +19,7 @@ from tercet.ensemble import Ensemble
 from tercet.estimators import STE
 from tercet.paper.calibration import training_set
 from tercet.paper.cells import Cell, Result
-from tercet.paper.drawing import COLOUR_OF, fraction_axis, letter, line, panels
+from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
 from tercet.paper.methods import METHOD, PRIOR, QUIET, judge, mixture, stream
 from tercet.paper.settings import LATER, Size
@@ -228,7 +228,7 @@ def draw(table: Table) -> Pictures:
         draw_scatter(ax, table.where(shown=prior).rows, f"drawn{suffix}", prior)
     titles = [f"noise σ = {noise:g}" if noise else "no noise" for noise in judged]
     letter([*axes[:-1, 0], *axes[-1]], [*titles, *bottom.values()])
-    picture.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(picture, axes[:1, :1], 2)
     return {"distances": picture}
 
 

@@ -80,7 +80,8 @@ def panels(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Picture
 
-    picture = Picture(figsize=(width * columns, height * rows), layout="constrained")
+    picture = Picture(figsize=(width * columns, height * rows))
+    picture.set_layout_engine("constrained", wspace=0.05, hspace=0.04)
     FigureCanvasAgg(picture)
     return picture, picture.subplots(rows, columns, squeeze=False, **options)
 

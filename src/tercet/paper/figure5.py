@@ -21,7 +21,7 @@ from tercet.paper.active import (
     try_features,
 )
 from tercet.paper.cells import Cell
-from tercet.paper.drawing import letter, line, panels
+from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import ACTIVE_DIMENSION, ACTIVE_DRAWS, Size
@@ -109,16 +109,6 @@ def with_features(table: Table, model: str) -> Table:
     return Table(row for row in table.rows if row.get("model", model) == model)
 
 
-def share_legend(picture: Picture, axes: np.ndarray[Any, Any], columns: int) -> None:
-    """One legend for all panels, below them, and room between the panels."""
-    found: dict[str, Any] = {}
-    for ax in axes.flat:
-        handles, labels = ax.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    picture.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns)
-    picture.set_layout_engine("constrained", wspace=0.06, hspace=0.04)
-
-
 def draw_main(table: Table) -> Picture:
     """The paper's figure: three tasks side by side, with our strategy beside the paper's."""
     picture, axes = panels(1, len(TASKS), width=2.7, height=2.6)
@@ -132,7 +122,7 @@ def draw_main(table: Table) -> Picture:
         line(axes[0, 0], curve, RECOMMENDED, "recommended, by its posterior", ls="--")
     axes[0, 0].set_ylim(bottom=0.0)
     letter(axes[0], TITLES)
-    share_legend(picture, axes, 3)
+    legend_below(picture, axes, 3)
     return picture
 
 
@@ -151,7 +141,7 @@ def draw_dataset(table: Table, dataset: str) -> Picture:
         ax.set_ylabel(f"{number}) {title}\n{ax.get_ylabel()}")
     axes[0, 0].set_ylim(bottom=0.0)
     letter(axes[0], [f"{model} and its active approaches" for model in MODELS])
-    share_legend(picture, axes, 5)
+    legend_below(picture, axes, 5)
     picture.suptitle(f"{dataset}, embedded in {ACTIVE_DIMENSION} dimensions", fontsize=10)
     return picture
 

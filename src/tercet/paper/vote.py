@@ -20,7 +20,7 @@ from tercet.ensemble import Ensemble
 from tercet.metrics import log_loss
 from tercet.paper.calibration import training_set
 from tercet.paper.cells import Cell, Result
-from tercet.paper.drawing import COLOUR_OF, fraction_axis, letter, line, panels
+from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED, draw, judge, mixture
 from tercet.paper.settings import Size
@@ -123,7 +123,7 @@ def draw_rules(table: Table, title: str) -> Picture:
                 fraction_axis(ax, found.values("fraction"))
     (fraction,) = table.where(grid="noise").values("fraction")
     letter(axes[:, 0], [f"{title}, {100 * fraction:g}% of all triplets", f"{title}, no noise"])
-    picture.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(picture, axes[:1, :1])
     return picture
 
 
