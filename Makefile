@@ -5,7 +5,7 @@ PEER := .venv-peer
 SAMPLERS := .venv-samplers
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint bench study clean
+.PHONY: setup demo test lint bench study reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -42,6 +42,12 @@ study: setup           ## slow statistical studies: are the uncertainties true, 
 	$(RUN) -m studies calibration coverage human sbc --out docs/calibration.md
 	$(RUN) -m studies abstain dimension active --out docs/uses.md
 	$(RUN) -m benchmarks line
+
+reproduce: setup       ## every figure and claim of the paper, and the page about them; an hour or two
+	$(VENV)/bin/tercet reproduce --full --out reproduction
+	mkdir -p docs/images/reproduction
+	cp reproduction/*.png docs/images/reproduction/
+	sed 's#](\([a-z0-9_]*\.png\))#](images/reproduction/\1)#' reproduction/reproduction.md > docs/reproduction.md
 
 clean:
 	rm -rf $(VENV) $(PEER) $(SAMPLERS) demo

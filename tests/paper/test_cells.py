@@ -72,7 +72,7 @@ def test_a_damaged_cell_is_computed_again(tmp_path, damage):
 def test_a_half_written_cell_is_never_read(tmp_path):
     path = cells(2)[0].path(tmp_path)
     path.parent.mkdir(parents=True)
-    path.with_suffix(".123.part").write_text('{"rows": [{"square": 5}]}')
+    path.with_name(f".{path.name}.123.part").write_text('{"rows": [{"square": 5}]}')
     assert values(run(2, folder=tmp_path)) == [4]
 
 

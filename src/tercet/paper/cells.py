@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 import warnings
 from collections import Counter
@@ -22,6 +21,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
+from tercet.paper.files import write_whole
 from tercet.progress import progress_bar
 
 __all__ = ["Cell", "Result", "collect", "source_of"]
@@ -98,7 +98,7 @@ def _read(path: Path) -> Result | None:
 
 
 def _compute(cell: Cell, folder: Path) -> tuple[Path, Result, float]:
-    """Compute a cell and keep it; nothing half written is ever seen under its name."""
+    """Compute a cell and keep it."""
     start = time.perf_counter()
     path = cell.path(folder)
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
@@ -114,9 +114,7 @@ def _compute(cell: Cell, folder: Path) -> tuple[Path, Result, float]:
         "source": source_of(),
     }
     text = json.dumps(known)
-    part = path.with_suffix(f".{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    write_whole(path, text.encode())
     # As it will be read the next time.
     return path, json.loads(text), cell.cost
 

@@ -105,7 +105,10 @@ def _prediction(table: Table) -> list[Gain]:
 
 
 def _psychophysics(table: Table) -> list[Gain]:
-    names = {"departure": "departure from the mean function", "spread": "standard deviation"}
+    names = {
+        "departure": "departure from the mean function",
+        "covered": "share of stimuli whose mean function is within two standard deviations",
+    }
     return [
         Gain(
             "4",

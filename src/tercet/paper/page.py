@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tercet.paper.figures import FIGURES
+from tercet.paper.files import write_whole
 from tercet.paper.gains import METHODS, gains
+from tercet.paper.remarks import REMARKS
 from tercet.paper.reproduction import Reproduction
-from tercet.paper.settings import OURS, RECOMMENDED
+from tercet.paper.settings import FULL, OURS, RECOMMENDED
 from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdict
 from tercet.uses.columns import lay_out
 
@@ -22,6 +24,18 @@ CITATION = (
     "Lohaus, Hennig and von Luxburg, *Uncertainty Estimates for Ordinal Embeddings*, "
     "arXiv:1906.11655 (2019)"
 )
+
+
+RUN = """\
+To see it for yourself, in a few minutes with one repeat and coarse grids, or in full:
+
+```console
+$ tercet reproduce
+$ tercet reproduce --full
+```
+
+Single figures are named: `tercet reproduce 2b 4`. What was computed is kept, so an interrupted run
+goes on where it stopped, and the second run only draws."""
 
 
 def count_verdicts(verdicts: Sequence[Verdict]) -> str:
@@ -48,24 +62,16 @@ def write_page(reproduction: Reproduction, folder: Path) -> None:
         ("reproduction.md", page(reproduction)),
         ("claims.csv", _claims_csv(reproduction.verdicts)),
     ):
-        part = folder / f".{name}.part"
-        part.write_text(text, encoding="utf-8")
-        part.replace(folder / name)
+        write_whole(folder / name, text.encode())
 
 
-def page(reproduction: Reproduction, pictures: str = "") -> str:
-    """The page.
-
-    Parameters
-    ----------
-    reproduction : Reproduction
-    pictures : str
-        Folder of the pictures, seen from the page; default its own.
-    """
+def page(reproduction: Reproduction) -> str:
+    """The page; its pictures are beside it."""
     parts = [
         "# The paper, made again",
         f"{CITATION}. {_sentence(reproduction)}",
         f"**{count_verdicts(reproduction.verdicts)}.**",
+        RUN,
         "## Claims",
         "A claim is judged by checks: a statistic for each repeat, and an interval in which its "
         "mean has to lie. A check holds if the one-sided 95 % bounds of the mean (Student's t over "
@@ -77,6 +83,7 @@ def page(reproduction: Reproduction, pictures: str = "") -> str:
             [v.claim.name, ", ".join(v.claim.figures), v.claim.text, _tally(v), f"**{v.verdict}**"]
             for v in reproduction.verdicts
         ]),
+        *_remarks(reproduction),
         "## Every check",
         _table(["claim", "statistic", "mean ± standard error", "wanted", "verdict"], [
             [verdict.claim.name, check.what, _value(check), check.wanted, check.verdict]
@@ -87,7 +94,7 @@ def page(reproduction: Reproduction, pictures: str = "") -> str:
         f"Recommended is {RECOMMENDED}.",
         _gains(reproduction),
         "## Figures",
-        *_figures(reproduction, pictures),
+        *_figures(reproduction),
         "## What the paper leaves open, and we chose",
         _table(["setting", "choice"], [[name, choice] for name, choice in OURS.items()]),
         *_problems(reproduction),
@@ -102,6 +109,15 @@ def _sentence(reproduction: Reproduction) -> str:
         "repeats with the same points and fresh triplets; every number is in the CSV file beside "
         "its picture."
     )
+
+
+def _remarks(reproduction: Reproduction) -> list[str]:
+    """What was seen of the claims in the full run; other runs have other numbers."""
+    if reproduction.size != FULL:
+        return []
+    judged = {v.claim.name for v in reproduction.verdicts if v.verdict != NOT_RUN}
+    lines = [f"- **{name}.** {text}" for name, text in REMARKS.items() if name in judged]
+    return ["### What lies behind the verdicts", "Written after the full run.", "\n".join(lines)]
 
 
 def _tally(verdict: Verdict) -> str:
@@ -133,13 +149,13 @@ def _gains(reproduction: Reproduction) -> str:
     )
 
 
-def _figures(reproduction: Reproduction, pictures: str) -> list[str]:
+def _figures(reproduction: Reproduction) -> list[str]:
     parts = []
     for name, files in sorted(reproduction.pictures.items()):
         title = FIGURES[name].title if name in FIGURES else "As the paper arranges it."
         heading = name.capitalize() if name.isalpha() else f"Figure {name}"
         parts.append(f"### {heading}\n\n{title}")
-        parts += [f"![{file.replace('_', ' ')}]({pictures}{file}.png)" for file in files]
+        parts += [f"![{file.replace('_', ' ')}]({file}.png)" for file in files]
     return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, table_of
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import FIGURES
+from tercet.paper.files import write_whole
 from tercet.paper.page import write_page
 from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import SIZES
@@ -124,11 +126,11 @@ def _write_figures(
             if not len(table):
                 continue
             stem = figure.name if figure.name.isalpha() else f"figure_{figure.name}"
-            _write(folder / f"{stem}.csv", table.csv().encode())
+            write_whole(folder / f"{stem}.csv", table.csv().encode())
             by, numbers = figure.summary
             if numbers:
                 summary = table.summary(by, numbers)
-                _write(folder / f"{stem}_summary.csv", summary.csv().encode())
+                write_whole(folder / f"{stem}_summary.csv", summary.csv().encode())
             try:
                 names[figure.name] = _save(figure.draw(table), folder)
             except TercetError as error:  # cells failed, and are listed as such
@@ -141,14 +143,7 @@ def _write_figures(
 def _save(pictures: Pictures, folder: Path) -> list[str]:
     for name, picture in pictures.items():
         for ending in ("png", "pdf"):
-            part = folder / f".{name}.part"
-            picture.savefig(part, format=ending)
-            part.replace(folder / f"{name}.{ending}")
+            drawn = io.BytesIO()
+            picture.savefig(drawn, format=ending)
+            write_whole(folder / f"{name}.{ending}", drawn.getvalue())
     return list(pictures)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
