@@ -262,6 +262,17 @@ def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
     assert energy(1.0) < min(energy(0.99), energy(1.01))
 
 
+def test_the_size_is_found_from_anywhere():
+    """The search for a maximum of t-STE ended at sizes up to 1e54 in the paper's experiments."""
+    points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
+    plan = tc.Posterior.paper(tc.TSTE(2))._plan()
+    target = draw.build_target(plan, tc.simulate.noisy_triplets(points, 60, random_state=0))
+    found = [draw._in_best_size(target, size * points) for size in (1e2, 1e20, 1e60)]
+    for X in found:
+        np.testing.assert_allclose(X, found[0], rtol=1e-4)
+    assert 0.1 < np.sqrt(np.mean(found[0] ** 2)) < 10.0
+
+
 def test_to_arviz():
     pytest.importorskip("arviz")
     ensemble = fitted(learn=("lapse",)).ensemble_

@@ -52,8 +52,7 @@ def predicted(right):
                             "threshold": t,
                             "repeat": repeat,
                             "abstention": 0.05 * h / (1 + f) + 0.1 * cautious,
-                            "predicted": 1000,
-                            "wrong": 300 - 30 * f - 10 * h - 20 * cautious + repeat % 2,
+                            "error": 0.3 - 0.03 * f - 0.01 * h - 0.02 * cautious + 1e-3 * repeat,
                             "error over all": 0.1,
                         }
                     )
@@ -146,7 +145,9 @@ def matrices(right):
             "repeat": repeat,
             "asymmetry": 0.0 if right else 0.1,
             "error": 0.2 + 0.1 * ((prior == "distances") == right) + 0.001 * repeat,
+            "error later": 0.3 + 0.1 * ((prior == "distances") == right) + 0.001 * repeat,
             "triangle": 0.2 if right else 0.0,
+            "triangle later": 0.3 if right else 0.0,
         }
         for prior in ("distances", "embeddings")
         for noise in (0.0, 0.75)
@@ -179,6 +180,23 @@ def test_a_claim_holds_where_it_is_true_and_fails_where_it_is_not(claim):
 def test_a_single_repeat_leaves_every_claim_open(claim):
     first = {name: table.where(repeat=0) for name, table in tables(True).items()}
     assert judge([claim], first)[0].verdict == UNDECIDED
+
+
+def test_errors_that_the_threshold_does_not_change_do_not_fall_with_it():
+    """Although the training sets with most errors abstain first, so a pool of all would."""
+
+    def rows(tilt):
+        return Table(
+            {"method": "bootstrap", "fraction": f, "threshold": t, "repeat": r}
+            | ({"error": 0.3 - f + tilt * (t - 0.5) + 1e-3 * (r + 1) * f} if t < 0.6 + f else {})
+            for f in (0.01, 0.1, 0.3)
+            for t in (0.5, 0.6, 0.65, 0.7, 0.8)
+            for r in REPEATS
+        )
+
+    flat, falling = (uses.error_falls({"3": rows(tilt)})[0] for tilt in (0.0, -0.1))
+    assert flat.verdict == FAILS
+    assert falling.verdict == HOLDS
 
 
 def test_the_uncertainty_at_enough_triplets_lies_between_the_fractions():

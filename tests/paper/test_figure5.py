@@ -202,7 +202,7 @@ def test_the_settings_are_those_of_the_paper(tmp_path):
     assert {s["dataset"] for s in runs} == {"Satellite", "MNIST", CANCER}
     sizes = {(s["points"], s["seed_answers"], s["batch"], s["budget"]) for s in runs}
     assert sizes == {(200, 2000, 1000, 10000)}
-    assert (active.ACTIVE_NOISE, active.ACTIVE_DIMENSION) == (0.1, 5)
+    assert {(s["noise"], s["dimension"]) for s in runs} == {(0.1, 5)}
     assert TSTE(5).model().constants(5)[0] == 4.0
     own = [s for s in runs if s["strategy"] == RECOMMENDED]
     assert {(s["dataset"], s["model"], s["draws"]) for s in own} == {("Satellite", "STE", 200)}

@@ -51,20 +51,24 @@ def test_one_repeat_decides_nothing():
 
 
 def test_values_that_agree_decide_at_once():
-    assert Check("", np.zeros(5), low=0.0).verdict == HOLDS
+    assert Check("", np.full(5, 0.2), low=0.1).verdict == HOLDS
     assert Check("", np.zeros(5), low=0.1).verdict == FAILS
+    assert Check("", np.zeros(5), low=0.0).verdict == UNDECIDED  # nothing rises
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "verdict"),
-    [
-        ([HOLDS, HOLDS], HOLDS),
-        ([HOLDS, UNDECIDED], UNDECIDED),
-        ([HOLDS, UNDECIDED, FAILS], FAILS),
-    ],
-)
-def test_a_claim_holds_if_all_its_checks_do(verdicts, verdict):
-    assert weigh(verdicts) == verdict
+def test_a_claim_holds_if_all_its_checks_do():
+    good, open_, bad = (Check("", FIVE, low=low) for low in (-9.0, 0.0, 9.0))
+    assert weigh([good, good]) == HOLDS
+    assert weigh([good, open_]) == UNDECIDED
+    assert weigh([good, open_, bad]) == FAILS
+
+
+def test_one_of_many_checks_needs_more_to_make_a_claim_fail():
+    bad = Check("", FIVE, low=REACH + 0.01)
+    good = Check("", FIVE, low=-9.0)
+    assert bad.verdict == FAILS
+    assert weigh([bad]) == FAILS
+    assert weigh([bad, *[good] * 9]) == UNDECIDED
 
 
 def test_rank_correlation_is_spearmans():

@@ -175,6 +175,8 @@ def run(
     budget: int,
     repeat: int,
     draws: int = 0,
+    noise: float = ACTIVE_NOISE,
+    dimension: int = ACTIVE_DIMENSION,
 ) -> Result:
     """A learning curve; all strategies of a repeat start from the same answers.
 
@@ -191,11 +193,11 @@ def run(
     for step in range(last + 1):
         key = (world.number, step)
         given = simulate.answer(
-            world.points, asked, noise=ACTIVE_NOISE, random_state=stream(repeat, NOISE, *key)
+            world.points, asked, noise=noise, random_state=stream(repeat, NOISE, *key)
         )
         answers = np.concatenate([answers, given])
         triplets = Triplets(answers, n_objects=points)
-        estimator = ESTIMATORS[model](ACTIVE_DIMENSION, random_state=stream(repeat, METHOD, *key))
+        estimator = ESTIMATORS[model](dimension, random_state=stream(repeat, METHOD, *key))
         embedding = estimator.fit(triplets).embedding_
         row: Row = {"answers": len(answers), "triplet error": triplet_error(embedding, true)}
         row |= try_tasks(embedding, world, repeat)
@@ -223,7 +225,7 @@ def believe(
     """What a strategy chooses by: draws of its method, or the one embedding there is."""
     if strategy in (RANDOM, INFORMATION_GAIN):
         return Ensemble(estimator.embedding_[np.newaxis], model=estimator.model())
-    d = ACTIVE_DIMENSION
+    d = estimator.n_components
     return draw(strategy, model, d, triplets, repeat, draws, *key, chains=ACTIVE_CHAINS)
 
 

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
+from tercet.errors import TercetError
 from tercet.paper.files import write_whole
 from tercet.progress import progress_bar
 
@@ -53,7 +55,8 @@ def collect(
 
     Besides what the function returned, a result has its ``settings``, ``seconds``, ``warned`` (the
     warnings, counted by category) and ``source`` (see `source_of`). Where the function failed, the
-    result is only ``failed``, what was wrong; that is not kept, so the next run tries again.
+    result has its ``settings`` and ``failed``, what was wrong; that is not kept, so the next run
+    tries again.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def collect(
     show : bool, optional
         Whether to show it; by default on a terminal only.
     """
-    known = {cell.path(folder): _read(cell.path(folder)) for cell in cells}
+    known = {cell.path(folder): _read(cell, folder) for cell in cells}
     missing = [cell for cell in cells if known[cell.path(folder)] is None]
     if missing:
         for name in {cell.experiment for cell in missing}:
@@ -81,20 +84,27 @@ def collect(
             progress_bar(total, what or missing[0].experiment, show, shares=True) as bar,
         ):
             parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-            for path, result, cost in parallel(delayed(_compute)(cell, folder) for cell in missing):
-                known[path] = result
-                bar.update(cost)
+            try:
+                done = parallel(delayed(_compute)(cell, folder) for cell in missing)
+                for path, result, cost in done:
+                    known[path] = result
+                    bar.update(cost)
+            except TerminatedWorkerError as error:
+                raise TercetError(
+                    "a process was ended from outside, perhaps for lack of memory. What was "
+                    "computed is kept: run again, with fewer jobs."
+                ) from error
     results = [known[cell.path(folder)] for cell in cells]
     return [result for result in results if result is not None]
 
 
-def _read(path: Path) -> Result | None:
+def _read(cell: Cell, folder: Path) -> Result | None:
     """Read a result that is kept; one that is damaged counts as not known."""
     try:
-        result: Result = json.loads(path.read_text(encoding="utf-8"))
+        result: Any = json.loads(cell.path(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return result
+    return result if isinstance(result, dict) and "seconds" in result else None
 
 
 def _compute(cell: Cell, folder: Path) -> tuple[Path, Result, float]:
@@ -104,11 +114,12 @@ def _compute(cell: Cell, folder: Path) -> tuple[Path, Result, float]:
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("always")
         try:
-            result = cell.function(**cell.settings)
+            result = cell.function(**cell.settings) | {"settings": cell.settings}
+            json.dumps(result)
         except Exception as error:  # one failure must not cost the rest of a long run
-            return path, {"failed": f"{cell.settings}: {error!r}"}, cell.cost
+            told = f"{cell.experiment} {cell.settings}: {error!r}"
+            return path, {"failed": told, "settings": cell.settings}, cell.cost
     known = result | {
-        "settings": cell.settings,
         "seconds": time.perf_counter() - start,
         "warned": Counter(warning.category.__name__ for warning in caught),
         "source": source_of(),

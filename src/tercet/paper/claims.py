@@ -12,7 +12,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N1",
         ("2b",),
-        "mixture, 1 % of all triplets: the Procrustes error of STE rises with σ",
+        "mixture, 1 % of all triplets: the Procrustes error of STE (best scale) rises with σ",
         lambda t: calibration.error_rises(t["2b"], "STE"),
     ),
     Claim(
@@ -36,7 +36,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "T1",
         ("2c",),
-        "no noise, more triplets: Procrustes error and average uncertainty fall together",
+        "no noise, more triplets: Procrustes error (best scale) and uncertainty fall together",
         lambda t: calibration.fall_together(t["2c"], "STE", (BOOTSTRAP, BAYES)),
     ),
     Claim(
@@ -61,7 +61,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "P3",
         ("3",),
-        "Bayesian STE abstains less as triplets come in, and errs more when they are few",
+        "Bayesian STE: abstention falls faster with triplets, its error is high when they are few",
         uses.bayes_predicts,
     ),
     Claim(

@@ -1,9 +1,10 @@
 """The supplement's Gaussian prior over distance matrices, beside the prior over embeddings.
 
 The paper reports that models with this prior "did not behave satisfactorily" and shows no numbers.
-Here both priors see the same answers, are sampled in the same way from the same start, the maximum
-of the STE likelihood, and are looked at twice: by the paper's 500 draws from the start, and by 500
-draws that come later, when the start is forgotten. Columns of the second look end in "later".
+Here both priors see the same answers and are sampled in the same way from the maximum of the STE
+likelihood (the prior over embeddings, where it has no maximum, from its shape), and are looked at
+twice: by the paper's 500 draws from the start, and by 500 draws that come later, when the start is
+forgotten. Columns of the second look end in "later".
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Figure:
     title : str
         What is to be seen, in one sentence.
     cells : function of a Size
-        What has to be computed; an illustration has nothing.
+        What has to be computed.
     draw : function of a Table
         The pictures, by the names of their files.
     summary : (columns, numbers)
@@ -47,10 +47,14 @@ class Figure:
 
 
 def table_of(results: list[Result]) -> Table:
-    """The rows that cells left, each with the settings of its cell."""
-    return Table(
-        _flat(result["settings"]) | row for result in results for row in result.get("rows", ())
-    )
+    """The rows that cells left, each with the settings of its cell.
+
+    A repeat of which a cell failed is left out as a whole: means and differences are over repeats,
+    and have to be over the same ones.
+    """
+    failed = {result["settings"].get("repeat") for result in results if "failed" in result}
+    rows = [_flat(result["settings"]) | row for result in results for row in result.get("rows", ())]
+    return Table(row for row in rows if row.get("repeat", -1) not in failed)
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ from tercet.uses.dimension import estimate_dimension
 __all__ = ["FIGURE", "draw_column"]
 
 VERSION = 1
-COST, BAYES_COST, FIT_COST = 0.5, 0.6, 10.0  # seconds: a bootstrap, a chain, a posterior
+COST, BAYES_COST, FIT_COST = 0.3, 0.5, 7.0  # seconds: a bootstrap, a chain, a posterior
+CHAINS = {"chains": 2, "warmup": 250}  # as `estimate_dimension` has them
 
 Floats = NDArray[np.float64]
 
@@ -50,12 +51,18 @@ def cells(size: Size) -> list[Cell]:
     for true in size.true_dimensions:
         tried = size.dimensions(true)
         for repeat in range(size.repeats):
-            world: dict[str, Any] = {"true": true, "points": size.points, "repeat": repeat}
+            world: dict[str, Any] = {
+                "true": true,
+                "points": size.points,
+                "fraction": DIMENSION_FRACTION,
+                "noise": DIMENSION_NOISE,
+                "repeat": repeat,
+            }
             for d in tried:
                 for method, cost in ((BOOTSTRAP, COST), (BAYES, BAYES_COST)):
                     settings = world | {"dimension": d, "method": method}
                     out.append(Cell("2a", VERSION, embed, settings, cost))
-            settings = world | {"highest": tried[-1], "draws": size.draws // 4}
+            settings = world | {"highest": tried[-1]} | CHAINS | {"draws": size.draws // 4}
             out.append(Cell("2a", VERSION, recommend, settings, FIT_COST * len(tried)))
     return out
 
@@ -70,19 +77,27 @@ def digits(true: int, points: int) -> Floats:
     return np.asarray(on_components[chosen], dtype=np.float64)
 
 
-def training_set(true: int, points: int, repeat: int) -> Triplets:
-    """A fifth of all triplets, answered with a little noise; fresh ones in every repeat."""
+def training_set(true: int, points: int, fraction: float, noise: float, repeat: int) -> Triplets:
+    """A share of all triplets, answered with noise; fresh ones in every repeat."""
     return simulate.noisy_triplets(
         digits(true, points),
-        fraction=DIMENSION_FRACTION,
-        noise=DIMENSION_NOISE,
+        fraction=fraction,
+        noise=noise,
         random_state=stream(repeat, TRIPLETS, true),
     )
 
 
-def embed(true: int, points: int, dimension: int, method: str, repeat: int) -> Result:
+def embed(
+    true: int,
+    points: int,
+    fraction: float,
+    noise: float,
+    dimension: int,
+    method: str,
+    repeat: int,
+) -> Result:
     """One embedding dimension: the average uncertainty, and the cost of STE on all answers."""
-    triplets = training_set(true, points, repeat)
+    triplets = training_set(true, points, fraction, noise, repeat)
     ensemble = draw(method, "STE", dimension, triplets, repeat, 0)
     # Over all comparisons, min(π, 1 − π): the truth is not known to who chooses a dimension.
     row: dict[str, Any] = {"uncertainty": ensemble.average_uncertainty(method=PI[method], n_jobs=1)}
@@ -92,14 +107,23 @@ def embed(true: int, points: int, dimension: int, method: str, repeat: int) -> R
     return {"rows": [row | {"triplets": len(triplets)}]}
 
 
-def recommend(true: int, points: int, highest: int, draws: int, repeat: int) -> Result:
+def recommend(
+    true: int,
+    points: int,
+    fraction: float,
+    noise: float,
+    highest: int,
+    draws: int,
+    chains: int,
+    warmup: int,
+    repeat: int,
+) -> Result:
     """What `estimate_dimension` measures in each dimension, and which it recommends."""
+    size: dict[str, Any] = {"n_samples": max(draws, 20), "n_chains": chains, "warmup": warmup}
     found = estimate_dimension(
-        training_set(true, points, repeat),
+        training_set(true, points, fraction, noise, repeat),
         range(1, highest + 1),
-        posterior=Posterior(
-            CKL(), learn=("exponent", "mu"), n_samples=max(draws, 20), n_chains=2, warmup=250
-        ),
+        posterior=Posterior(CKL(), learn=("exponent", "mu"), **size),
         random_state=stream(repeat, METHOD),
         **QUIET,
     )

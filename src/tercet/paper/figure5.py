@@ -24,7 +24,7 @@ from tercet.paper.cells import Cell
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
-from tercet.paper.settings import ACTIVE_DIMENSION, ACTIVE_DRAWS, Size
+from tercet.paper.settings import ACTIVE_DIMENSION, ACTIVE_DRAWS, ACTIVE_NOISE, Size
 from tercet.paper.tables import Table
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def cells(size: Size) -> list[Cell]:
                 "seed_answers": size.seed_answers,
                 "batch": size.batch,
                 "budget": size.budget,
+                "noise": ACTIVE_NOISE,
+                "dimension": ACTIVE_DIMENSION,
                 "repeat": repeat,
             }
             if strategy == RECOMMENDED:

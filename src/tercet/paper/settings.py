@@ -33,7 +33,8 @@ OURS = {
     "mixture": "equal weights",
     "repeats": "5 also for triplet prediction and psychophysics, which the paper ran once",
     "classification": "k = 5 nearest neighbours, half of each class to learn from, by repeat",
-    "clustering": "spectral, on a graph of 10 nearest neighbours, as many clusters as classes",
+    "clustering": "spectral, on a graph of 10 nearest neighbours (a point is its own first), as "
+    "many clusters as classes",
     "t-STE": "α = d − 1, at least 1",
     "GNMDS": "C is 8 times the largest at which all points coincide, by the search in figure 2b",
     "distance prior": "D₀ the mean distance of the STE fit as it stands, W the identity times √2 "
@@ -47,9 +48,10 @@ OURS = {
     "nine stimuli": "every second one, from the second to the eighteenth",
 }
 RECOMMENDED = (
-    "the posterior of CKL with learned exponent and μ, four chains of 1000 Hamiltonian draws, π by "
-    "vote over the draws; for active choice two chains of 200 and mutual information with a cap "
-    "for each anchor; for psychophysics the scale of signed differences, observers resampled"
+    "the posterior of CKL with learned exponent and μ, four chains of {draws} Hamiltonian draws, π "
+    "by vote over the draws; for the dimension `estimate_dimension` with two chains of {few}; for "
+    "active choice two chains of 200 and mutual information with a cap for each anchor; for "
+    "psychophysics the scale of signed differences, observers resampled"
 )
 NEIGHBOURS, GRAPH_NEIGHBOURS = 5, 10  # of classification and of clustering
 LATER = 8  # draws for every distance, after which a chain is looked at again
@@ -121,8 +123,6 @@ QUICK = replace(
     true_dimensions=(3, 2),
     dimensions_above=1,
     draws=200,
-    seed_answers=2000,
-    batch=1000,
     budget=3000,
 )
 TINY = replace(

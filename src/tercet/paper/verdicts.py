@@ -4,7 +4,8 @@ A *check* is a statistic, one value for each repeat, and the interval in which t
 Its mean has a one-sided 95 % bound on either side, from Student's t with the standard error over
 repeats. The check holds if both bounds are inside the interval, does not hold if the mean and its
 bound on the near side are outside, and is undecided otherwise, as it is with a single repeat.
-A claim holds if all its checks do, and does not hold if one of them does not.
+A claim holds if all its checks do. It does not hold if one of them does not, with a bound that
+allows for their number (Bonferroni): of thirty checks one would fail by chance.
 """
 
 from __future__ import annotations
@@ -63,13 +64,19 @@ class Check(NamedTuple):
         """By the rule of this module."""
         if math.isnan(self.error) or math.isnan(self.mean):
             return UNDECIDED
-        reach = float(t.ppf(LEVEL, len(self.values) - 1)) * self.error
-        below, above = self.mean - reach, self.mean + reach
-        if below >= self.low and above <= self.high:
+        below, above = self._bounds(LEVEL)
+        if below > self.low and above < self.high:
             return HOLDS
-        if above < self.low or below > self.high:
-            return FAILS
-        return UNDECIDED
+        return FAILS if self.fails(1) else UNDECIDED
+
+    def fails(self, checks: int) -> bool:
+        """Whether it does not hold, as one of so many checks."""
+        below, above = self._bounds(1.0 - (1.0 - LEVEL) / checks)
+        return above < self.low or below > self.high
+
+    def _bounds(self, level: float) -> tuple[float, float]:
+        reach = float(t.ppf(level, len(self.values) - 1)) * self.error
+        return self.mean - reach, self.mean + reach
 
 
 @dataclass(frozen=True)
@@ -113,15 +120,15 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table]) -> list[Verdict]
         except TercetError:  # cells that failed have left holes
             out.append(Verdict(claim, NOT_RUN, ()))
             continue
-        out.append(Verdict(claim, weigh([check.verdict for check in checks]), checks))
+        out.append(Verdict(claim, weigh(checks), checks))
     return out
 
 
-def weigh(verdicts: Sequence[str]) -> str:
-    """One verdict from those of the checks."""
-    if FAILS in verdicts:
+def weigh(checks: Sequence[Check]) -> str:
+    """One verdict from all checks of a claim."""
+    if any(check.fails(len(checks)) for check in checks):
         return FAILS
-    return HOLDS if set(verdicts) == {HOLDS} else UNDECIDED
+    return HOLDS if all(check.verdict == HOLDS for check in checks) else UNDECIDED
 
 
 # --- statistics -------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from tercet.triplets import Triplets
 _CHAIN, _START = range(2)
 
 _LEVEL = 1e-6  # share of the loss, and nats, by which a map twice as large may be less likely
-_SIZES = (-30.0, 10.0)  # logarithms of the factors that are tried
+_SIZES = (-15.0, 15.0)  # logarithms of the sizes that are tried
 
 
 class Plan(NamedTuple):
@@ -203,11 +203,11 @@ def _maxima(plan: Plan, target: Target, searching: list[np.random.Generator]) ->
         options = Options() if k == 0 else Options(start="random")
         X = Descent(objective, options).solve(target.problem, rng).embedding
         X = X - X.mean(axis=0)
-        found.append(_sized(target, X) if isinstance(plan.prior, NormalPrior) else X)
+        found.append(_in_best_size(target, X) if isinstance(plan.prior, NormalPrior) else X)
     return found
 
 
-def _sized(target: Target, X: Array) -> Array:
+def _in_best_size(target: Target, X: Array) -> Array:
     """The points (n, d), in the size that suits the prior best where any size is as likely.
 
     Where answers do not contradict each other, and often with t-STE and CKL, a copy of the map
@@ -222,6 +222,7 @@ def _sized(target: Target, X: Array) -> Array:
 
     if loss(2.0) > (1.0 + _LEVEL) * loss(1.0) + _LEVEL:
         return X
+    X = X / np.sqrt(np.mean(X**2))  # the search may have ended anywhere, at 1e50 too
     square = math.exp(-target.scale_mean) * float(np.sum((X @ target.precision) * X))
     best = minimize_scalar(
         lambda u: loss(math.exp(u)) + 0.5 * square * math.exp(2.0 * u),
