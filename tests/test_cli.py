@@ -59,7 +59,7 @@ def test_reproduce_says_where_everything_is(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["reproduce", "7"], "no figure '7'"),
-        (["reproduce", "1", "--jobs", "0"], "n_jobs"),
+        (["reproduce", "1", "2x"], "no figure '2x'"),
     ],
 )
 def test_bad_input_is_told_in_a_line(arguments, message, capsys, tmp_path):
@@ -75,7 +75,7 @@ def test_bad_usage_from_a_shell():
         [],
         ["fly"],
         ["reproduce", "--quick", "--full"],
-        ["reproduce", "--jobs", "x"],
+        ["reproduce", "--jobs", "0"],
     ):
         done = run(*arguments)
         assert done.returncode == 2

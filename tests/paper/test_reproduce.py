@@ -10,7 +10,7 @@ from tercet.paper.claims import CLAIMS
 from tercet.paper.figures import FIGURES
 from tercet.paper.reproduce import reproduce
 from tercet.paper.settings import FULL, OURS, QUICK, TINY
-from tercet.paper.verdicts import NOT_RUN
+from tercet.paper.verdicts import NOT_RUN, UNDECIDED
 
 # The list of claims that the reproduction has to judge.
 NAMES = (
@@ -36,6 +36,8 @@ def test_every_figure_is_drawn(everything):
     made, out = everything
     assert made.failed == []
     assert made.left_out == {}
+    assert made.current
+    assert made.warned["2b"]["ConvergenceWarning"] > 0  # as the paper's chains deserve
     assert set(made.pictures) == {*FIGURES, "2"}
     for names in made.pictures.values():
         for name in names:
@@ -88,6 +90,29 @@ def test_the_number_of_processes_changes_nothing(everything, tmp_path):
     made, _ = everything
     again = reproduce(["vote"], size="tiny", out=tmp_path, n_jobs=2, progress=False)
     assert again.tables["vote"].rows == made.tables["vote"].rows
+
+
+def test_figure_2_is_its_three_parts():
+    assert [figure.name for figure in module._choose(["2", "4"])] == ["2a", "2b", "2c", "4"]
+
+
+def test_a_repeat_with_a_failed_cell_is_left_out(tmp_path, monkeypatch):
+    """The other repeats are judged and drawn, and what failed is listed."""
+    from tercet.paper import vote
+
+    def broken(*, repeat, **settings):
+        if repeat == 1 and settings["noise"] == 3.0:
+            raise ValueError("broken")
+        return compare(repeat=repeat, **settings)
+
+    compare = vote.compare_rules
+    monkeypatch.setattr(vote, "compare_rules", broken)
+    made = reproduce(["vote"], size="tiny", out=tmp_path, n_jobs=1, progress=False)
+    assert len(made.failed) == 2  # both ensembles
+    assert made.tables["vote"].values("repeat") == [0]
+    assert made.pictures["vote"] == ["vote", "vote_bayes"]
+    assert next(v for v in made.verdicts if v.claim.name == "V1").verdict == UNDECIDED
+    assert "Failed: `vote {" in (tmp_path / "reproduction.md").read_text()
 
 
 def test_figures_alone_leave_other_claims_unjudged(tmp_path):

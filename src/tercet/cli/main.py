@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import tercet
 from tercet.cli import reproduce
@@ -24,10 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     parser = build_parser()
     options = parser.parse_args(arguments)
-    # As if interrupted, so that worker processes end too.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        code: int = options.run(options)
+        with _ended_as_if_interrupted():
+            code: int = options.run(options)
     except InputError as error:
         print(f"tercet {options.command}: {error}", file=sys.stderr)
         return 2
@@ -37,9 +38,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\ntercet {options.command}: interrupted.", file=sys.stderr)
         return INTERRUPTED
+    return code
+
+
+@contextmanager
+def _ended_as_if_interrupted() -> Iterator[None]:
+    """Let the signal that ends a program be like Ctrl-C, so that worker processes end too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGTERM, before)
-    return code
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -15,8 +15,8 @@ examples:
   tercet reproduce 2b --full        one figure as in the paper
   tercet reproduce --full --jobs 8  everything; interrupted, it goes on where it stopped
 
-Figures: 1, 2a, 2b, 2c, 3, 4, 5, mixture, vote, distances. 2a and 5 need data sets, which are
-downloaded, or read from the folder that the environment variable TERCET_DATA names.
+Figures: 1, 2a, 2b, 2c (2 is all three), 3, 4, 5, mixture, vote, distances. 2a and 5 need data sets,
+which are downloaded, or read from the folder that the environment variable TERCET_DATA names.
 """
 
 
@@ -49,15 +49,23 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("reproduction"), metavar="DIR", help="where to write to"
     )
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
+    parser.add_argument("--jobs", type=count, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no table")
     parser.set_defaults(run=run)
+
+
+def count(text: str) -> int:
+    """A positive number, or -1 for all cores."""
+    number = int(text)
+    if number < 1 and number != -1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, or -1 for all cores, got {text}")
+    return number
 
 
 def run(options: argparse.Namespace) -> int:
     """Run it, print the verdicts, and say where everything is."""
     # Only here: other commands need none of it.
-    from tercet.paper.page import count_verdicts, verdict_table
+    from tercet.paper.page import count_verdicts, verdict_tables
     from tercet.paper.reproduce import reproduce
 
     try:
@@ -71,8 +79,8 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("\nWhat was computed is kept; the same command goes on from there.", file=sys.stderr)
         raise
-    if not options.quiet:
-        print(verdict_table(made.verdicts))
+    if not options.quiet and (tables := verdict_tables(made.verdicts)):
+        print(tables)
     print(f"{count_verdicts(made.verdicts)}.")
     print(f"Figures, tables and the page reproduction.md: {options.out}")
     for name, why in made.left_out.items():

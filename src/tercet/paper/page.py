@@ -18,7 +18,7 @@ from tercet.paper.settings import FULL, OURS, RECOMMENDED
 from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdict
 from tercet.uses.columns import lay_out
 
-__all__ = ["count_verdicts", "page", "verdict_table", "write_page"]
+__all__ = ["count_verdicts", "page", "verdict_tables", "write_page"]
 
 CITATION = (
     "Lohaus, Hennig and von Luxburg, *Uncertainty Estimates for Ordinal Embeddings*, "
@@ -38,6 +38,16 @@ Single figures are named: `tercet reproduce 2b 4`. What was computed is kept, so
 goes on where it stopped, and the second run only draws."""
 
 
+RULE = (
+    "A claim is judged by checks: a statistic for each repeat, and an interval in which its mean "
+    "has to lie. A check holds if the one-sided 95 % bounds of the mean (Student's t over repeats) "
+    "are inside, does not hold if the mean and the bound towards the interval are outside, and is "
+    "undecided otherwise. A claim holds if all its checks hold, and does not hold if one does not "
+    "by a bound that allows for their number (Bonferroni). The rules stand in "
+    "`tercet.paper.checks`."
+)
+
+
 def count_verdicts(verdicts: Sequence[Verdict]) -> str:
     """How many claims hold, in words."""
     count = Counter(verdict.verdict for verdict in verdicts)
@@ -48,12 +58,22 @@ def count_verdicts(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(parts)
 
 
-def verdict_table(verdicts: Sequence[Verdict]) -> str:
-    """The verdicts of the claims that could be judged, for a terminal."""
-    lines = [
-        (v.claim.name, v.verdict, _tally(v), v.claim.text) for v in verdicts if v.verdict != NOT_RUN
+def verdict_tables(verdicts: Sequence[Verdict]) -> str:
+    """Every check and every verdict, for a terminal; nothing where no claim could be judged."""
+    judged = [v for v in verdicts if v.verdict != NOT_RUN]
+    if not judged:
+        return ""
+    checks = [
+        (v.claim.name, _value(check), check.wanted, check.verdict, check.what)
+        for v in judged
+        for check in v.checks
     ]
-    return lay_out([("claim", "verdict", "checks that hold", "what the paper says"), *lines])
+    claims = [(v.claim.name, v.verdict, _tally(v), v.claim.text) for v in judged]
+    tables = (
+        lay_out([("claim", "mean ± se", "wanted", "check", "statistic"), *checks]),
+        lay_out([("claim", "verdict", "checks that hold", "what the paper says"), *claims]),
+    )
+    return "\n\n".join(tables) + "\n"
 
 
 def write_page(reproduction: Reproduction, folder: Path) -> None:
@@ -73,12 +93,7 @@ def page(reproduction: Reproduction) -> str:
         f"**{count_verdicts(reproduction.verdicts)}.**",
         RUN,
         "## Claims",
-        "A claim is judged by checks: a statistic for each repeat, and an interval in which its "
-        "mean has to lie. A check holds if the one-sided 95 % bounds of the mean (Student's t over "
-        "repeats) are inside, does not hold if the mean and the bound towards the interval are "
-        "outside, and is undecided otherwise. A claim holds if all its checks hold, and does not "
-        "hold if one does not. The rules stand in `tercet.paper.checks` and were fixed before the "
-        "run.",
+        RULE,
         _table(["claim", "figure", "what the paper says", "checks that hold", "verdict"], [
             [v.claim.name, ", ".join(v.claim.figures), v.claim.text, _tally(v), f"**{v.verdict}**"]
             for v in reproduction.verdicts
@@ -91,7 +106,7 @@ def page(reproduction: Reproduction) -> str:
             for check in verdict.checks
         ]),
         "## What the recommended default gains",
-        f"Recommended is {RECOMMENDED}.",
+        f"Recommended is {_recommended(reproduction)}.",
         _gains(reproduction),
         "## Figures",
         *_figures(reproduction),
@@ -109,6 +124,11 @@ def _sentence(reproduction: Reproduction) -> str:
         "repeats with the same points and fresh triplets; every number is in the CSV file beside "
         "its picture."
     )
+
+
+def _recommended(reproduction: Reproduction) -> str:
+    draws = reproduction.size.draws
+    return RECOMMENDED.format(draws=draws, few=max(20, draws // 4))
 
 
 def _remarks(reproduction: Reproduction) -> list[str]:
@@ -161,12 +181,19 @@ def _figures(reproduction: Reproduction) -> list[str]:
 
 def _problems(reproduction: Reproduction) -> list[str]:
     lines = [f"Figure {name} was left out: {why}" for name, why in reproduction.left_out.items()]
-    lines += [f"Failed: {why}" for why in reproduction.failed]
-    if reproduction.sources > 1:
+    lines += [f"Failed: `{why}`" for why in reproduction.failed]
+    if not reproduction.current:
         lines.append(
-            f"The numbers come from {reproduction.sources} states of tercet's source: cells that "
-            "were known are not computed again unless the version of their figure is raised."
+            "Some numbers were computed with another state of tercet's source than drew the "
+            "figures: what is known is not computed again unless the version of its figure is "
+            "raised."
         )
+    lines += [
+        f"Figure {name}: {', '.join(f'{count} × {kind}' for kind, count in sorted(kinds.items()))} "
+        f"in {reproduction.cells[name]} cells."
+        for name, kinds in reproduction.warned.items()
+        if kinds
+    ]
     return ["## Notes", *lines] if lines else []
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tercet.errors import InputError, TercetError
-from tercet.paper.cells import Result, collect
+from tercet.paper.cells import Result, collect, source_of
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, table_of
@@ -25,6 +26,8 @@ from tercet.parallel import count_threads
 
 __all__ = ["reproduce"]
 
+PARTS = ("2a", "2b", "2c")  # of figure 2
+
 
 def reproduce(
     figures: Sequence[str] = (),
@@ -39,8 +42,8 @@ def reproduce(
     Parameters
     ----------
     figures : sequence of str
-        Of "1", "2a", "2b", "2c", "3", "4", "5", "mixture", "vote", "distances"; default all, and
-        then those whose data cannot be had are left out and listed.
+        Of "1", "2a", "2b", "2c" ("2" for all three), "3", "4", "5", "mixture", "vote",
+        "distances"; default all, and then those whose data cannot be had are left out and listed.
     size : {"quick", "full", "tiny"}
         "full" has the paper's repeats and all grids; "quick" one repeat and coarse grids, to see
         that it works; "tiny" is for tests.
@@ -58,6 +61,8 @@ def reproduce(
     folder, start = Path(out), time.perf_counter()
     _make_folder(folder)
     jobs = count_threads(n_jobs)
+    with style():  # says now that Matplotlib is missing, not after an hour
+        pass
     left_out = _missing_data(chosen, strict=bool(figures))
     chosen = [figure for figure in chosen if figure.name not in left_out]
 
@@ -79,7 +84,9 @@ def reproduce(
         judge(CLAIMS, tables),
         left_out,
         failed,
-        len({result["source"] for result in done}),
+        {result["source"] for result in done} <= {source_of()},
+        {name: len(found) for name, found in by_figure.items()},
+        {name: _warnings(found) for name, found in by_figure.items()},
         sum(result["seconds"] for result in done) / 60.0,
         (time.perf_counter() - start) / 60.0,
     )
@@ -88,10 +95,15 @@ def reproduce(
 
 
 def _choose(names: Sequence[str]) -> list[Figure]:
-    unknown = [name for name in names if name not in FIGURES]
+    wanted = [part for name in names for part in (PARTS if name == "2" else (name,))]
+    unknown = [name for name in wanted if name not in FIGURES]
     if unknown:
         raise InputError(f"there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}.")
-    return [figure for name, figure in FIGURES.items() if not names or name in names]
+    return [figure for name, figure in FIGURES.items() if not names or name in wanted]
+
+
+def _warnings(results: Sequence[Result]) -> Counter[str]:
+    return sum((Counter(result.get("warned", {})) for result in results), Counter())
 
 
 def _make_folder(folder: Path) -> None:
@@ -99,6 +111,8 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}. Choose another.") from error
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write to {folder}: it is read-only. Choose another.")
 
 
 def _missing_data(chosen: Sequence[Figure], strict: bool) -> dict[str, str]:
@@ -135,7 +149,7 @@ def _write_figures(
                 names[figure.name] = _save(figure.draw(table), folder)
             except TercetError as error:  # cells failed, and are listed as such
                 failed.append(f"the pictures of {figure.name}: {error}")
-        if {"2a", "2b", "2c"} <= set(names):
+        if set(PARTS) <= set(names):
             names["2"] = _save(draw_together(tables), folder)
     return names
 

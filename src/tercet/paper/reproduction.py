@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from tercet.paper.settings import Size
@@ -27,8 +28,12 @@ class Reproduction:
         Figures whose data could not be had, and why.
     failed : list of str
         Cells that failed, and why.
-    sources : int
-        States of tercet's source that the numbers come from; 1 is best.
+    current : bool
+        Whether all numbers were computed with the source as it is now.
+    cells : dict of str to int
+        How many cells each figure has.
+    warned : dict of str to Counter
+        Warnings in the cells of each figure, by category.
     minutes : float
         Of one core, for all cells.
     waited : float
@@ -41,6 +46,8 @@ class Reproduction:
     verdicts: list[Verdict]
     left_out: dict[str, str]
     failed: list[str]
-    sources: int
+    current: bool
+    cells: dict[str, int]
+    warned: dict[str, Counter[str]]
     minutes: float
     waited: float

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Tables = Mapping[str, Table]
 
 LEVEL_SHARE = 0.25  # of the drop before
-FEWEST = 3  # places of an axis that have an order
+FEWEST = 2  # places of an axis that have an order
 VISIBLE, OVERWHELMING = 0.05, 0.5  # of the error of random choice
 SAME_ERROR, SAME_INDEX = 0.02, 0.05
 PINNED = 1e-5  # the mean function is 4e-6 away from 0 and 1 at the ends
