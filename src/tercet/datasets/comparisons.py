@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -54,18 +53,24 @@ def load_material() -> Dataset:
     majority, minority = rows[:, [0, 1, 2, 3]], rows[:, [0, 2, 1, 4]]
     voted = np.concatenate([majority, minority])
     given = voted[:, 3] > 0
+    folder = find_folder(entry)
+    names, named = None, "the published answers have no names; objects.csv in the folder would"
+    if folder is not None and (folder / "objects.csv").is_file():
+        names = read_table(folder / "objects.csv", "material")[0].tolist()
+        named = "names are inferred: the sorted images; chrome and chrome-steel may be exchanged"
     return Dataset(
         entry,
         str(paths[0].parent),
         triplets=Triplets(
             voted[given, :3],
-            names=files("tercet.datasets").joinpath("materials.txt").read_text().split(),
+            n_objects=entry.objects,
+            names=names,
             weights=voted[given, 3],
         ),
         columns={"split": np.tile(split, 2)[given]},
         notes=(
             "weights are votes; those of the minority are kept as rows of their own",
-            "names are inferred: the sorted images; chrome and chrome-steel may be exchanged",
+            named,
         ),
     )
 
