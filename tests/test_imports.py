@@ -104,7 +104,7 @@ def test_the_engine_does_not_know_triplets():
 def test_optional_packages_wait_until_they_are_needed(module):
     tree = top_level(ast.parse(MODULES[module].read_text()))
     roots = {name.split(".")[0] for name in imports(tree, module)}
-    assert not roots & {"pandas", "matplotlib", "polars", "jax", "torch"}
+    assert not roots & {"pandas", "matplotlib", "polars", "jax", "torch", "pooch"}
 
 
 def test_importing_the_package_loads_nothing_heavy():

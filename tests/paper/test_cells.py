@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
+from tercet.errors import TercetError
 from tercet.paper.cells import Cell, collect, source_of
 
 
@@ -104,3 +105,23 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert done.stdout.strip() == "3"
     assert len(list(folder.glob("slow/*.json"))) == 4
     assert all(path.stat().st_mtime_ns == written for path, written in known.items())
+
+
+def test_a_process_that_is_killed_is_told(tmp_path):
+    killed = [Cell("killed", 1, kill, {"x": x}) for x in range(3)]
+    with pytest.raises(TercetError, match="lack of memory"):
+        collect(killed, tmp_path, 2, show=False)
+
+
+def kill(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_result_that_is_no_json_is_a_failure(tmp_path):
+    (failed,) = collect([Cell("odd", 1, odd, {"x": 1})], tmp_path, 1, show=False)
+    assert "int64" in failed["failed"]
+    assert failed["settings"] == {"x": 1}
+
+
+def odd(x):
+    return {"rows": [{"x": np.int64(x)}]}

@@ -1,6 +1,7 @@
 """Everything at its smallest: the same code as the full run."""
 
 import csv
+import sys
 
 import pytest
 
@@ -146,6 +147,13 @@ def test_cells_that_fail_are_listed(tmp_path, monkeypatch):
     assert len(made.failed) == 1
     assert "broken" in made.failed[0]
     assert "broken" in (tmp_path / "reproduction.md").read_text()
+
+
+def test_matplotlib_is_missed_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(TercetError, match=r"pip install 'tercet\[plots\]'"):
+        reproduce(["mixture"], size="tiny", out=tmp_path, n_jobs=1, progress=False)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_is_refused(tmp_path):

@@ -55,7 +55,8 @@ class Posterior(Maker):
         ``{"exponent": (median, spread)}`` for a log-normal one.
     start : {"mode", "likelihood"}
         Whether chains start near modes of the posterior, or, by elliptical slices only, at maxima
-        of the likelihood as in the paper (and always with a DistancePrior).
+        of the likelihood as in the paper (and always with a DistancePrior); where a larger map is
+        no less likely, at its shape in the size that suits the NormalPrior best.
     n_jobs : int, optional
         Threads, one a chain at most; all cores by default and with -1. The result does not depend
         on it.
