@@ -16,26 +16,35 @@ from tercet.paper.drawing import line
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
-    ESTIMATORS,
     METHOD,
     PI,
     RECOMMENDED,
     TRIPLETS,
     draw,
+    embedder,
     judge,
     mixture,
     stream,
 )
-from tercet.paper.settings import Size
+from tercet.paper.settings import GNMDS_RATIO, RATIOS, Size
 from tercet.paper.tables import Table
+from tercet.plots.axes import COLOURS
 from tercet.triplets import Triplets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SUMMARY", "calibration_cells", "draw_errors", "draw_uncertainties", "training_set"]
+__all__ = [
+    "SUMMARY",
+    "calibration_cells",
+    "draw_errors",
+    "draw_search",
+    "draw_uncertainties",
+    "training_set",
+]
 
 EMBEDDING = "embedding"  # one embedding of all answers, beside the methods
+SEARCH = "search"  # GNMDS with another weight of the slack
 SERIES = {
     "STE": (BOOTSTRAP, BAYES, RECOMMENDED),
     "t-STE": (BOOTSTRAP, BAYES),
@@ -46,7 +55,7 @@ DASHES = ("-", "--")  # of the first and the second model of a picture
 COSTS = {EMBEDDING: 0.1, BOOTSTRAP: 0.2, BAYES: 0.4, RECOMMENDED: 4.0, "GNMDS": 4.0}
 MORE = 300.0  # times the fraction of triplets: the recommended posterior sees them all
 SUMMARY = (
-    ("model", "method", "noise", "fraction"),
+    ("model", "method", "noise", "fraction", "ratio"),
     ("procrustes", "procrustes as written", "uncertainty", "error", "calibration error", "brier"),
 )
 
@@ -70,10 +79,23 @@ def calibration_cells(
                     }
                     if method == RECOMMENDED:
                         settings["draws"] = size.draws
+                    if model == "GNMDS":
+                        settings["ratio"] = GNMDS_RATIO
                     cost = COSTS["GNMDS" if model == "GNMDS" else method]
                     if method == RECOMMENDED:
                         cost += MORE * fraction
                     cells.append(Cell(experiment, version, calibrate, settings, cost))
+    for noise, fraction in grid:
+        for ratio in RATIOS:
+            for repeat in range(size.repeats):
+                settings = {
+                    "points": size.points,
+                    "noise": noise,
+                    "fraction": fraction,
+                    "ratio": ratio,
+                    "repeat": repeat,
+                }
+                cells.append(Cell(experiment, version, search_weight, settings, 0.4))
     return cells
 
 
@@ -92,13 +114,15 @@ def calibrate(
     fraction: float,
     repeat: int,
     draws: int = 0,
+    ratio: float = GNMDS_RATIO,
 ) -> Result:
     """One training set and one method: how far off it is, and how far off it says it is."""
     X, _ = mixture(points)
     true = simulate.true_triplets(X)
     triplets = training_set(points, noise, fraction, repeat)
     if method == EMBEDDING:
-        estimator = ESTIMATORS[model](2, random_state=stream(repeat, METHOD))
+        estimator = embedder(model, 2, triplets, ratio=ratio)
+        estimator.set_params(random_state=stream(repeat, METHOD))
         fitted = estimator.fit(triplets).embedding_
         row = {
             "procrustes": procrustes_distance(fitted, X, translate=True, scale=True),
@@ -106,9 +130,24 @@ def calibrate(
             "error": triplet_error(fitted, true),
         }
     else:
-        ensemble = draw(method, model, 2, triplets, repeat, draws)
+        ensemble = draw(method, model, 2, triplets, repeat, draws, ratio=ratio)
         row = judge(ensemble.triplet_probability(true, method=PI[method], n_jobs=1))
     return {"rows": [row | {"triplets": len(triplets)}]}
+
+
+def search_weight(points: int, noise: float, fraction: float, ratio: float, repeat: int) -> Result:
+    """GNMDS with one C, on a training set of the figure: the small search that is reported."""
+    X, _ = mixture(points)
+    triplets = training_set(points, noise, fraction, repeat)
+    fitted = embedder("GNMDS", 2, triplets, ratio=ratio).fit(triplets).embedding_
+    row: dict[str, Any] = {
+        "model": "GNMDS",
+        "method": SEARCH,
+        "procrustes": procrustes_distance(fitted, X, translate=True, scale=True),
+        "error": triplet_error(fitted, simulate.true_triplets(X)),
+        "training error": triplet_error(fitted, triplets),
+    }
+    return {"rows": [row]}
 
 
 def draw_errors(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
@@ -122,9 +161,9 @@ def draw_errors(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
         look: dict[str, Any] = {"color": "0.2", "linestyle": dashes}
         line(ax, rows.curve(x, "procrustes"), EMBEDDING, f"{model}, best scale", **look)
         if len(models) == 1:
-            look |= {"color": "0.6", "marker": "", "linestyle": ":"}
             written = rows.curve(x, "procrustes as written")
-            line(ax, written, EMBEDDING, f"{model}, as written", **look)
+            look = {"color": "0.6", "linestyle": ":", "label": f"{model}, as written"}
+            ax.plot(written.x, written.mean, **look)
     ax.set_yscale("log")
     ax.set_ylabel("Procrustes error")
     ax.legend()
@@ -140,4 +179,20 @@ def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) ->
     ax.set_ylabel("average uncertainty")
     ax.set_ylim(0.0, 0.52)
     ax.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
+    ax.legend()
+
+
+def draw_search(ax: Axes, table: Table, x: str, label: str) -> None:
+    """The error of GNMDS over C, for the smallest, a middle and the largest value of a column."""
+    found = table.where(method=SEARCH)
+    grid = sorted(found.values(x))
+    shown = dict.fromkeys((grid[0], grid[len(grid) // 2], grid[-1]))
+    for value, colour in zip(shown, COLOURS, strict=False):
+        curve = found.where(**{x: value}).curve("ratio", "error")
+        line(ax, curve, SEARCH, label.format(value), band=False, color=colour)
+    ax.axvline(GNMDS_RATIO, color="0.7", linewidth=0.8, zorder=0)
+    ax.set_xscale("log", base=2)
+    ax.set_xlabel("C / largest C at which all points coincide")
+    ax.set_ylabel("triplet error")
+    ax.set_ylim(bottom=0.0)
     ax.legend()

@@ -132,7 +132,7 @@ def legend_below(picture: Picture, axes: Any, columns: int | None = None) -> Non
     for ax in axes.flat:
         handles, labels = ax.get_legend_handles_labels()
         known |= dict(zip(labels, handles, strict=True))
-    tight = {"ncols": columns or len(known), "handlelength": 1.5, "columnspacing": 1.2}
+    tight = {"ncols": columns or len(known), "handlelength": 2.2, "columnspacing": 1.2}
     picture.legend(known.values(), known.keys(), loc="outside lower center", **tight)
 
 

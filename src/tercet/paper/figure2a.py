@@ -164,7 +164,7 @@ def _chosen(rows: Table, true: int) -> str:
     """How often the recommended way chooses the true dimension, in words."""
     chosen = [row["chosen"] for row in rows.rows if "chosen" in row]
     right = sum(choice == true for choice in chosen)
-    return f"(recommended choice is {true} in {right} of {len(chosen)})"
+    return f"(recommended: {true} in {right} of {len(chosen)})"
 
 
 def _picture(table: Table, dimensions: list[int]) -> Any:

@@ -10,6 +10,7 @@ from tercet.paper.calibration import (
     SUMMARY,
     calibration_cells,
     draw_errors,
+    draw_search,
     draw_uncertainties,
 )
 from tercet.paper.cells import Cell
@@ -54,7 +55,9 @@ def draw(table: Table) -> Pictures:
     other, axes = panels(2, 1, width=3.4, height=2.4)
     draw_column(axes[:, 0], table, ("t-STE", "GNMDS"))
     axes[0, 0].set_title("t-STE and GNMDS, increasing share", loc="left")
-    return {"figure_2c": main, "figure_2c_supplement": other}
+    search, axes = panels(1, 1, width=3.4, height=2.6)
+    draw_search(axes[0, 0], table, "fraction", "{:.1%} of all triplets")
+    return {"figure_2c": main, "figure_2c_supplement": other, "figure_2c_gnmds": search}
 
 
 FIGURE = Figure(

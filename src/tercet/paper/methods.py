@@ -10,14 +10,26 @@ from numpy.typing import NDArray
 from tercet import simulate
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import Embedder
+from tercet.engine.sdp import critical_slack_weight
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, GNMDS, STE, TSTE
 from tercet.metrics import brier_score, expected_calibration_error
+from tercet.paper.settings import GNMDS_RATIO
 from tercet.paper.tables import Row
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets
 
-__all__ = ["BAYES", "BOOTSTRAP", "ESTIMATORS", "RECOMMENDED", "draw", "judge", "mixture", "stream"]
+__all__ = [
+    "BAYES",
+    "BOOTSTRAP",
+    "ESTIMATORS",
+    "RECOMMENDED",
+    "draw",
+    "embedder",
+    "judge",
+    "mixture",
+    "stream",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,7 +40,8 @@ PI = {BOOTSTRAP: "paper", BAYES: "paper", RECOMMENDED: "vote"}  # how π is comp
 QUIET: dict[str, Any] = {"n_jobs": 1, "progress": False}  # cells run side by side
 
 # What random numbers are for: the first word of the key that spawns a seed.
-POINTS, TRIPLETS, METHOD, LABELS, SEARCH, CHOICE, NOISE, PERCEPTION, PRIOR = range(9)
+POINTS, TRIPLETS, METHOD, LABELS = range(4)
+CHOICE, NOISE, PERCEPTION, PRIOR = range(5, 9)
 
 
 def stream(repeat: int, *key: int) -> np.random.Generator:
@@ -41,6 +54,20 @@ def mixture(n: int) -> tuple[Floats, Ints]:
     return simulate.gaussian_mixture(n, random_state=stream(0, POINTS))
 
 
+def embedder(
+    model: str, d: int, triplets: Triplets, share: float = 1.0, ratio: float = GNMDS_RATIO
+) -> Embedder:
+    """An estimator for some share of the triplets.
+
+    The weight C of GNMDS is ``ratio`` times the largest at which all points coincide, which is the
+    larger the fewer triplets there are: of a share r about 1/r times that of all.
+    """
+    if model != "GNMDS":
+        return ESTIMATORS[model](d)
+    C = ratio * critical_slack_weight(triplets.pairs(), triplets.n_objects) / share
+    return GNMDS(d, C=C)
+
+
 def draw(
     method: str,
     model: str,
@@ -50,6 +77,7 @@ def draw(
     draws: int,
     *key: int,
     chains: int = 4,
+    ratio: float = GNMDS_RATIO,
 ) -> Ensemble:
     """Embeddings by one of the methods; the model of the recommended one is always CKL.
 
@@ -68,11 +96,14 @@ def draw(
         Tells apart the draws of one repeat, where there are several.
     chains : int
         Of the recommended posterior.
+    ratio : float
+        Of GNMDS, see `embedder`.
     """
     random_state = stream(seed, METHOD, *key)
     maker: Bootstrap | Posterior
     if method == BOOTSTRAP:
         maker = Bootstrap.paper(ESTIMATORS[model](d), random_state=random_state, **QUIET)
+        maker.estimator = embedder(model, d, triplets, maker.fraction, ratio)
     elif method == BAYES:
         maker = Posterior.paper(ESTIMATORS[model](d), random_state=random_state, **QUIET)
     else:

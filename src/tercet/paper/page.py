@@ -52,7 +52,8 @@ def count_verdicts(verdicts: Sequence[Verdict]) -> str:
     """How many claims hold, in words."""
     count = Counter(verdict.verdict for verdict in verdicts)
     parts = [f"{count[HOLDS]} of {len(verdicts)} claims hold"]
-    for name, words in ((FAILS, "do not hold"), (UNDECIDED, "undecided"), (NOT_RUN, "not run")):
+    fail = "does not" if count[FAILS] == 1 else "do not"
+    for name, words in ((FAILS, fail), (UNDECIDED, "undecided"), (NOT_RUN, "not run")):
         if count[name]:
             parts.append(f"{count[name]} {words}")
     return ", ".join(parts)
