@@ -21,6 +21,7 @@ from tercet.errors import InputError, TercetError
 __all__ = ["Source", "download", "find_folder", "locate", "published", "read_sources", "require"]
 
 _TIMEOUT = 60  # seconds without a byte
+_LONG = 200  # characters, from which what a library says of a lost connection is no help
 
 Canonical = Callable[[Path], bytes]
 
@@ -129,9 +130,10 @@ def _fetch(
     except ValueError as error:  # pooch: another checksum
         raise TercetError(_refusal(entry, source)) from error
     except OSError as error:  # requests: no connection, no such file, broken off; or a full disk
+        told = str(error) if len(str(error)) < _LONG else "no connection"
         raise TercetError(
             f"{entry.title}: {source.url} could not be downloaded ({type(error).__name__}: "
-            f"{error}). Try again later. {_offline(entry)}"
+            f"{told}). Try again later. {_offline(entry)}"
         ) from error
     if source.check == "content" and not (canonical and _has_content(path, source, canonical)):
         path.unlink()

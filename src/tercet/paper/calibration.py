@@ -6,13 +6,13 @@ section 5.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tercet import simulate
 from tercet.metrics import procrustes_distance, triplet_error
 from tercet.paper.cells import Cell, Result
-from tercet.paper.drawing import line
+from tercet.paper.drawing import line, panels
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -33,11 +33,13 @@ from tercet.triplets import Triplets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
 
 __all__ = [
     "SUMMARY",
     "calibration_cells",
     "draw_errors",
+    "draw_models",
     "draw_search",
     "draw_uncertainties",
     "training_set",
@@ -182,8 +184,23 @@ def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) ->
     ax.legend()
 
 
-def draw_search(ax: Axes, table: Table, x: str, label: str) -> None:
+def draw_models(
+    table: Table, column: Callable[[Any, Table, tuple[str, ...]], None], words: str
+) -> dict[str, Picture]:
+    """The main picture (under no name) and the supplement's, of errors above uncertainties."""
+    pictures = {}
+    for name, models in (("", ("STE",)), ("supplement", ("t-STE", "GNMDS"))):
+        picture, axes = panels(2, 1, width=3.4, height=2.3)
+        column(axes[:, 0], table, models)
+        axes[0, 0].set_title(f"{' and '.join(models)}, {words}", loc="left")
+        pictures[name] = picture
+    return pictures
+
+
+def draw_search(table: Table, x: str, label: str) -> Picture:
     """The error of GNMDS over C, for the smallest, a middle and the largest value of a column."""
+    picture, axes = panels(1, 1, width=3.4, height=2.6)
+    ax: Axes = axes[0, 0]
     found = table.where(method=SEARCH)
     grid = sorted(found.values(x))
     shown = dict.fromkeys((grid[0], grid[len(grid) // 2], grid[-1]))
@@ -196,3 +213,4 @@ def draw_search(ax: Axes, table: Table, x: str, label: str) -> None:
     ax.set_ylabel("triplet error")
     ax.set_ylim(bottom=0.0)
     ax.legend()
+    return picture

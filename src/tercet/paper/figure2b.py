@@ -10,11 +10,11 @@ from tercet.paper.calibration import (
     SUMMARY,
     calibration_cells,
     draw_errors,
+    draw_models,
     draw_search,
     draw_uncertainties,
 )
 from tercet.paper.cells import Cell
-from tercet.paper.drawing import panels
 from tercet.paper.figure import Figure, Pictures
 from tercet.paper.settings import Size
 from tercet.paper.tables import Table
@@ -40,15 +40,9 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...
 
 def draw(table: Table) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
-    main, axes = panels(2, 1, width=3.4)
-    draw_column(axes[:, 0], table, ("STE",))
-    axes[0, 0].set_title("STE, increasing noise", loc="left")
-    other, axes = panels(2, 1, width=3.4, height=2.4)
-    draw_column(axes[:, 0], table, ("t-STE", "GNMDS"))
-    axes[0, 0].set_title("t-STE and GNMDS, increasing noise", loc="left")
-    search, axes = panels(1, 1, width=3.4, height=2.6)
-    draw_search(axes[0, 0], table, "noise", "σ = {:g}")
-    return {"figure_2b": main, "figure_2b_supplement": other, "figure_2b_gnmds": search}
+    pictures = draw_models(table, draw_column, "increasing noise")
+    pictures["gnmds"] = draw_search(table, "noise", "σ = {:g}")
+    return {f"figure_2b{'_' * bool(part)}{part}": drawn for part, drawn in pictures.items()}
 
 
 FIGURE = Figure(

@@ -10,11 +10,12 @@ from tercet.paper.calibration import (
     SUMMARY,
     calibration_cells,
     draw_errors,
+    draw_models,
     draw_search,
     draw_uncertainties,
 )
 from tercet.paper.cells import Cell
-from tercet.paper.drawing import fraction_axis, panels
+from tercet.paper.drawing import fraction_axis
 from tercet.paper.figure import Figure, Pictures
 from tercet.paper.settings import ENOUGH, Size
 from tercet.paper.tables import Table
@@ -48,16 +49,10 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...
 
 
 def draw(table: Table) -> Pictures:
-    """STE as in the paper, t-STE and GNMDS as in the supplement."""
-    main, axes = panels(2, 1, width=3.4)
-    draw_column(axes[:, 0], table, ("STE",))
-    axes[0, 0].set_title("STE, increasing share of triplets", loc="left")
-    other, axes = panels(2, 1, width=3.4, height=2.4)
-    draw_column(axes[:, 0], table, ("t-STE", "GNMDS"))
-    axes[0, 0].set_title("t-STE and GNMDS, increasing share", loc="left")
-    search, axes = panels(1, 1, width=3.4, height=2.6)
-    draw_search(axes[0, 0], table, "fraction", "{:.1%} of all triplets")
-    return {"figure_2c": main, "figure_2c_supplement": other, "figure_2c_gnmds": search}
+    """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
+    pictures = draw_models(table, draw_column, "increasing share of triplets")
+    pictures["gnmds"] = draw_search(table, "fraction", "{:.1%} of all triplets")
+    return {f"figure_2c{'_' * bool(part)}{part}": drawn for part, drawn in pictures.items()}
 
 
 FIGURE = Figure(

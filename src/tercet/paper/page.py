@@ -120,7 +120,7 @@ def page(reproduction: Reproduction) -> str:
 
 def _sentence(reproduction: Reproduction) -> str:
     return (
-        f"Made with `tercet reproduce --{reproduction.size.name}`: {reproduction.size.title}; "
+        f"Made with `tercet reproduce --{reproduction.size.name}`: {reproduction.size.title}, "
         f"{reproduction.minutes:.0f} minutes of one core. Means and standard deviations are over "
         "repeats with the same points and fresh triplets; every number is in the CSV file beside "
         "its picture."

@@ -85,8 +85,11 @@ class Size:
     @property
     def title(self) -> str:
         """In words."""
-        repeats = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
-        return f"{self.name}: {repeats}, {len(self.noises)} noise levels, {self.budget} answers"
+        repeats = "one repeat" if self.repeats == 1 else f"{self.repeats} repeats"
+        return (
+            f"{repeats}, {len(self.noises)} noise levels, {len(self.fractions)} numbers of "
+            f"triplets, active runs of up to {self.budget} answers"
+        )
 
     def dimensions(self, true: int) -> tuple[int, ...]:
         """The embedding dimensions tried for a true one."""

@@ -102,7 +102,8 @@ class Table:
                 if len(found):
                     line[f"{name} mean"] = float(found.mean())
                     line[f"{name} sd"] = float(found.std(ddof=1)) if len(found) > 1 else 0.0
-            out.append(line)
+            if any(f"{name} mean" in line for name in numbers):
+                out.append(line)
         return Table(out)
 
     def csv(self) -> str:
