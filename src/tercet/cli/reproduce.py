@@ -82,7 +82,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet and (tables := verdict_tables(made.verdicts)):
         print(tables)
     print(f"{count_verdicts(made.verdicts)}.")
-    print(f"Figures, tables and the page reproduction.md: {options.out}")
+    print(
+        f"Figures, tables and the page reproduction.md: {options.out} "
+        f"(in {made.waited:.1f} minutes; {made.minutes:.1f} of one core for all that was computed)"
+    )
     for name, why in made.left_out.items():
         print(f"figure {name} was left out: {why}", file=sys.stderr)
     for why in made.failed:
