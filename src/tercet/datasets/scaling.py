@@ -37,7 +37,7 @@ _EXAMPLES = {
 }
 
 
-def load_mlds(which: str) -> Dataset:
+def load_mlds(which: str = "kk1") -> Dataset:
     """Load an example of Knoblauch and Maloney's R package MLDS.
 
     Parameters
