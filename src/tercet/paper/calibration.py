@@ -13,6 +13,7 @@ from tercet import simulate
 from tercet.metrics import procrustes_distance, triplet_error
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import line, panels
+from tercet.paper.figure import Pictures
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -185,15 +186,15 @@ def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) ->
 
 
 def draw_models(
-    table: Table, column: Callable[[Any, Table, tuple[str, ...]], None], words: str
-) -> dict[str, Picture]:
-    """The main picture (under no name) and the supplement's, of errors above uncertainties."""
+    name: str, table: Table, column: Callable[[Any, Table, tuple[str, ...]], None], words: str
+) -> Pictures:
+    """The main picture and the supplement's, of errors above uncertainties."""
     pictures = {}
-    for name, models in (("", ("STE",)), ("supplement", ("t-STE", "GNMDS"))):
+    for stem, models in ((name, ("STE",)), (f"{name}_supplement", ("t-STE", "GNMDS"))):
         picture, axes = panels(2, 1, width=3.4, height=2.3)
         column(axes[:, 0], table, models)
         axes[0, 0].set_title(f"{' and '.join(models)}, {words}", loc="left")
-        pictures[name] = picture
+        pictures[stem] = picture
     return pictures
 
 

@@ -40,9 +40,9 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...
 
 def draw(table: Table) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
-    pictures = draw_models(table, draw_column, "increasing noise")
-    pictures["gnmds"] = draw_search(table, "noise", "σ = {:g}")
-    return {f"figure_2b{'_' * bool(part)}{part}": drawn for part, drawn in pictures.items()}
+    search = draw_search(table, "noise", "σ = {:g}")
+    models = draw_models("figure_2b", table, draw_column, "increasing noise")
+    return models | {"figure_2b_gnmds": search}
 
 
 FIGURE = Figure(

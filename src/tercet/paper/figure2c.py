@@ -50,9 +50,9 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...
 
 def draw(table: Table) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
-    pictures = draw_models(table, draw_column, "increasing share of triplets")
-    pictures["gnmds"] = draw_search(table, "fraction", "{:.1%} of all triplets")
-    return {f"figure_2c{'_' * bool(part)}{part}": drawn for part, drawn in pictures.items()}
+    search = draw_search(table, "fraction", "{:.1%} of all triplets")
+    models = draw_models("figure_2c", table, draw_column, "increasing share of triplets")
+    return models | {"figure_2c_gnmds": search}
 
 
 FIGURE = Figure(
