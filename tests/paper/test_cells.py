@@ -81,7 +81,8 @@ def test_an_interrupted_run_goes_on(tmp_path):
     """Stopped in the middle by a signal, what was done is there and the rest is computed."""
     script = tmp_path / "work.py"
     script.write_text(
-        "import sys, time\n"
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored here\n"
         "from pathlib import Path\n"
         "from tercet.paper.cells import Cell, collect\n"
         "def slow(x):\n"
@@ -93,12 +94,15 @@ def test_an_interrupted_run_goes_on(tmp_path):
     )
     folder = tmp_path / "cells"
     command = [sys.executable, str(script), str(folder)]
-    stopped = subprocess.Popen([*command, "600"], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("slow/*.json"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.kill(stopped.pid, signal.SIGINT)
-    stopped.wait(60)
+    with subprocess.Popen([*command, "600"], stderr=subprocess.DEVNULL) as stopped:
+        deadline = time.monotonic() + 120
+        while len(list(folder.glob("slow/*.json"))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(stopped.pid, signal.SIGINT)
+        try:
+            stopped.wait(60)
+        finally:
+            stopped.kill()
     known = {path: path.stat().st_mtime_ns for path in folder.glob("slow/*.json")}
     assert len(known) == 2
     done = subprocess.run([*command, "0"], capture_output=True, text=True, check=True, timeout=120)
