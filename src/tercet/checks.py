@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from tercet.errors import InputError
 
 COLUMNS = {3: ("anchor", "near", "far"), 4: ("a", "b", "c", "d")}
-EXTRAS = {"observer": "observers", "screen": "screens", "weight": "weights", "count": "weights"}
+EXTRAS = {
+    "observer": "observers",
+    "screen": "screens",
+    "weight": "weights",
+    "count": "weights",
+    "response_time": "response_times",
+}
 
 # An index beyond this is an identifier that strayed into the data; and the number of a pair of
 # objects, i * n + j, stays far from the end of int64.
@@ -35,6 +41,7 @@ class Fields(NamedTuple):
     observers: Array | None
     screens: Array | None
     weights: NDArray[np.float64] | None
+    response_times: NDArray[np.float64] | None = None
 
 
 # --- saying what is wrong ---------------------------------------------------------------------
@@ -332,6 +339,21 @@ def _check_column(values: Any, m: int, field: str, where: Where) -> Array | None
     return column
 
 
+def _check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | None:
+    """Check response times: a copy in seconds, NaN where unknown; None if all are unknown."""
+    if values is None:
+        return None
+    try:
+        column = np.array(values, dtype=np.float64)  # None becomes NaN
+    except (TypeError, ValueError) as error:
+        raise InputError(f"response_times must be numbers, in seconds ({error}).") from None
+    if column.shape != (m,):
+        raise InputError(f"response_times must have {m} entries, got shape {column.shape}.")
+    wrong, cure = (column < 0) | np.isinf(column), "It is a number of seconds, or missing."
+    _reject_cells(wrong, column, ("response_time",), "not a time", cure, where)
+    return None if np.isnan(column).all() else column
+
+
 def check(
     answers: Any,
     n_objects: int | None = None,
@@ -339,6 +361,7 @@ def check(
     observers: Any = None,
     screens: Any = None,
     weights: Any = None,
+    response_times: Any = None,
     where: Where = row_number,
 ) -> Fields:
     """Check everything a `Triplets` is made of; `where` says in an error where a row is."""
@@ -349,6 +372,7 @@ def check(
         "observers": observers,
         "screens": screens,
         "weights": weights,
+        "response_times": response_times,
     }
     extras.update({field: value for field, value in given.items() if value is not None})
 
@@ -363,8 +387,9 @@ def check(
         array = whole(cells, where)
     count = settle_n_objects(extras.get("n_objects"), known, int(array.max()) + 1)
     check_comparisons(array, count, known, where)
-    columns = [
+    observer, screen, weight = (
         _check_column(extras.get(field), len(array), field, where)
         for field in ("observers", "screens", "weights")
-    ]
-    return Fields(array, count, known, *columns)
+    )
+    times = _check_times(extras.get("response_times"), len(array), where)
+    return Fields(array, count, known, observer, screen, weight, times)

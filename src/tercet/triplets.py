@@ -39,19 +39,21 @@ class Triplets:
     answers : array-like of shape (m, 3) or (m, 4), data frame, or Triplets
         Rows (anchor, near, far), "anchor is closer to near than to far", or rows (a, b, c, d),
         "a–b is closer than c–d", as numbers from 0 or as names. A data frame has columns of
-        these names, and may have observer, screen, and weight or count; other columns are
-        ignored.
+        these names, and may have observer, screen, response_time, and weight or count; other
+        columns are ignored.
     n_objects : int, optional
         How many objects there are; by default the largest number plus one.
     names : sequence of str, optional
         The name of every object. By default the names that occur, "img2" before "img10".
     observers : array-like of shape (m,), optional
-        Who gave each answer. Like the next two it goes before a column of a data frame.
+        Who gave each answer. Like the next three it goes before a column of a data frame.
     screens : array-like of shape (m,), optional
         The screen of choices each answer comes from: answers from one screen are one choice.
         Screens with the same label are the same screen, whoever the observer.
     weights : array-like of shape (m,), optional
         Positive weights, or how often each answer was given.
+    response_times : array-like of shape (m,), optional
+        Seconds that each answer took, NaN where unknown.
 
     Examples
     --------
@@ -74,8 +76,11 @@ class Triplets:
         observers: Any = None,
         screens: Any = None,
         weights: Any = None,
+        response_times: Any = None,
     ) -> None:
-        self._fields = _freeze(check(answers, n_objects, names, observers, screens, weights))
+        self._fields = _freeze(
+            check(answers, n_objects, names, observers, screens, weights, response_times)
+        )
 
     @property
     def array(self) -> IntArray:
@@ -111,6 +116,11 @@ class Triplets:
     def weights(self) -> NDArray[np.float64] | None:
         """The weight or count of each answer, if they differ."""
         return self._fields.weights
+
+    @property
+    def response_times(self) -> NDArray[np.float64] | None:
+        """Seconds that each answer took, NaN where unknown; None if none is known."""
+        return self._fields.response_times
 
     @property
     def votes(self) -> IntArray | None:
@@ -196,7 +206,7 @@ class Triplets:
         if not isinstance(other, Triplets):
             return NotImplemented
         fields: Iterator[tuple[Any, Any]] = zip(self._fields, other._fields, strict=True)
-        return all(np.array_equal(mine, theirs) for mine, theirs in fields)
+        return all(map(_same, *zip(*fields, strict=True)))
 
     def __reduce__(self) -> tuple[Callable[[Fields], Triplets], tuple[Fields]]:
         return restore, (self._fields,)  # freezes again: a pickled array comes back writable
@@ -214,6 +224,12 @@ class Triplets:
         if self.weights is not None:
             parts += [f"total weight {self.weights.sum():g}"]
         return f"Triplets({', '.join(parts)})"
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Whether two fields are equal; unknown response times equal each other."""
+    numbers = all(isinstance(a, np.ndarray) and a.dtype.kind == "f" for a in (mine, theirs))
+    return np.array_equal(mine, theirs, equal_nan=numbers)
 
 
 def _freeze(fields: Fields) -> Fields:

@@ -1,5 +1,16 @@
 """Readers and writers, one file per format."""
 
-from tercet.io.table import read_triplets, write_triplets
+from tercet.io.known import FORMATS
+from tercet.io.read import read_file, read_triplets
+from tercet.io.reading import Catch, Reading, Skipped
+from tercet.io.write import write_triplets
 
-__all__ = ["read_triplets", "write_triplets"]
+__all__ = [
+    "FORMATS",
+    "Catch",
+    "Reading",
+    "Skipped",
+    "read_file",
+    "read_triplets",
+    "write_triplets",
+]

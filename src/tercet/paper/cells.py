@@ -23,7 +23,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
 from tercet.errors import TercetError
-from tercet.paper.files import write_whole
+from tercet.files import write_whole
 from tercet.progress import progress_bar
 
 __all__ = ["Cell", "Result", "collect", "source_of"]

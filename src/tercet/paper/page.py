@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tercet.paper.figures import FIGURES
-from tercet.paper.files import write_whole
+from tercet.files import write_whole
 from tercet.paper.gains import METHODS, gains
 from tercet.paper.remarks import REMARKS
 from tercet.paper.reproduction import Reproduction

@@ -16,7 +16,7 @@ from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, table_of
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import FIGURES
-from tercet.paper.files import write_whole
+from tercet.files import write_whole
 from tercet.paper.page import write_page
 from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import SIZES

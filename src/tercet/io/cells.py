@@ -1,0 +1,247 @@
+"""A table of text, cell by cell, that knows on which line of its file every row stands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.errors import InputError
+
+__all__ = ["Cells", "first_row", "make_cells", "read_cells"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits always fit into int64
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows of equally many cells under a header.
+
+    Attributes
+    ----------
+    path : str
+    header : list of str
+        The titles, as they are in the file.
+    unique : list of str
+        Every distinct cell once, stripped: answers repeat few names many times.
+    codes : (rows, columns) integer array
+        Into ``unique``.
+    lines : (rows,) integers
+        The line of the file on which each row ends.
+    header_line : int
+    """
+
+    path: str
+    header: list[str]
+    unique: list[str]
+    codes: Codes
+    lines: Sequence[int]
+    header_line: int = 1
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def where(self, row: int) -> str:
+        """Say where a row is, for an error."""
+        return f"{self.path}, {self.line(row)}"
+
+    def line(self, row: int) -> str:
+        """Say on which line a row is."""
+        return f"line {self.lines[row]}"
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """The chosen rows, by a mask or by numbers; they know their lines."""
+        return replace(self, codes=self.codes[rows], lines=np.asarray(self.lines)[rows].tolist())
+
+    def headless(self, titles: Sequence[str]) -> Self:
+        """With these titles, and what stood in their place as the first row."""
+        unique = [*self.unique, *self.header]
+        first = np.arange(len(self.unique), len(unique))[np.newaxis]
+        return replace(
+            self,
+            header=list(titles),
+            unique=unique,
+            codes=np.concatenate([first, self.codes]),
+            lines=[self.header_line, *self.lines],
+        )
+
+    # --- columns ------------------------------------------------------------------------------
+
+    def find(self, *titles: str) -> int | None:
+        """The place of the first of these titles that there is, whatever its case."""
+        words = [title.lower() for title in self.header]
+        return next((words.index(title) for title in titles if title in words), None)
+
+    def need(self, *titles: str) -> int:
+        """The same, and a clear error where there is none of them."""
+        place = self.find(*titles)
+        if place is None:
+            found = ", ".join(map(repr, self.header))
+            raise InputError(
+                f"{self.path}: the column {titles[0]!r} is missing; columns found: {found}."
+            )
+        return place
+
+    def renamed(self, columns: Mapping[str, str] | None) -> Self:
+        """With our words over the columns that ``columns`` maps them to (ours → the file's)."""
+        if not columns:
+            return self
+        header = list(self.header)
+        for word, title in columns.items():
+            matching = [i for i, each in enumerate(self.header) if each == title]
+            if not matching:
+                found = ", ".join(map(repr, self.header))
+                raise InputError(
+                    f"{self.path}: there is no column {title!r} to take as {word!r}; columns "
+                    f"found: {found}."
+                )
+            if len(matching) > 1:
+                raise InputError(f"{self.path}: the column {title!r} is there twice.")
+            taken = [i for i, each in enumerate(header) if each.lower() == word.lower()]
+            for i in taken:  # a column that happens to have our word is not meant
+                header[i] = f"{header[i]} (not used)"
+            header[matching[0]] = word
+        return replace(self, header=header)
+
+    def column(self, place: int) -> Codes:
+        """The codes (rows,) of a column."""
+        return self.codes[:, place]
+
+    # --- what is in them ----------------------------------------------------------------------
+
+    def blank(self, places: Sequence[int]) -> NDArray[np.bool_]:
+        """Which cells (rows, places) are empty."""
+        return np.array([not cell for cell in self.unique], dtype=bool)[self.codes[:, places]]
+
+    def reject_blank(self, places: Sequence[int]) -> None:
+        """Refuse empty cells in these columns."""
+        blank = self.blank(places)
+        if blank.any():
+            row, column = np.argwhere(blank)[0]
+            raise InputError(
+                f"{self.where(row)}: the cell {self.header[places[column]]!r} is empty "
+                f"({np.count_nonzero(blank)} empty cells in all). Fill it or remove the line."
+            )
+
+    def text(self, codes: Codes) -> NDArray[np.object_]:
+        """The cells of these codes as text."""
+        return np.array(self.unique, dtype=object)[codes]
+
+    def numbers_or_text(self, codes: Codes) -> NDArray[Any]:
+        """Integers if the cells of these codes are all integers, and text if not."""
+        values = np.zeros(len(self.unique), dtype=np.int64)
+        for code in np.unique(codes):
+            if not _INTEGER.fullmatch(self.unique[code]):
+                return self.text(codes)
+            values[code] = int(self.unique[code])
+        return values[codes]
+
+    def numbers(
+        self, place: int, what: str, example: str = "2 or 0.5", *, blank: bool = False
+    ) -> NDArray[np.float64]:
+        """A column (rows,) of numbers; empty cells are NaN where ``blank``, else errors."""
+        codes = self.column(place)
+        values = np.full(len(self.unique), np.nan)
+        for code in np.unique(codes):
+            cell = self.unique[code]
+            try:
+                if cell or not blank:
+                    values[code] = float(cell)
+            except ValueError:
+                row = int((codes == code).argmax())
+                raise InputError(
+                    f"{self.where(row)}: the {what} is {cell!r}, not a number. "
+                    f"Write it like {example}."
+                ) from None
+        return values[codes]
+
+    def times(self, place: int, unit: float = 1.0) -> NDArray[np.float64]:
+        """A column (rows,) of response times in seconds, whose ``unit`` is so many seconds.
+
+        Empty cells, and what other programs write for them, are NaN.
+        """
+        codes = self.column(place)
+        known = replace(self, unique=["" if _is_missing(cell) else cell for cell in self.unique])
+        seconds = known.numbers(place, "response time", "1.25", blank=True) * unit
+        wrong = (seconds < 0) | np.isinf(seconds)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(
+                f"{self.where(row)}: the response time is {self.unique[codes[row]]!r}; it is a "
+                "number from 0, or empty."
+            )
+        return seconds
+
+    def is_integer(self) -> list[bool]:
+        """Whether each of the distinct cells is an integer."""
+        return [_INTEGER.fullmatch(cell) is not None for cell in self.unique]
+
+
+def _is_missing(cell: str) -> bool:
+    return cell.lower() in ("", "na", "nan", "none", "null", "n/a")
+
+
+# --- from text --------------------------------------------------------------------------------
+
+
+def make_cells(
+    path: str, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
+) -> Cells:
+    """Cells of rows that were read in some other way, such as from JSON."""
+    place: dict[str, int] = {}
+    codes = [[place.setdefault(cell.strip(), len(place)) for cell in row] for row in rows]
+    table = np.array(codes, dtype=np.int64).reshape(len(rows), len(header))
+    return Cells(path, list(header), list(place), table, lines)
+
+
+def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
+    """Split text into cells, all rows equally long; the first row is the header."""
+    place: dict[str, int] = {}
+    codes, lines = array("q"), array("q")
+    header: list[str] = []
+    header_line = 1
+    for line, row in _rows(path, text, delimiter):
+        if not header:
+            header, header_line = [cell.strip() for cell in row], line
+            continue
+        if len(row) != len(header):
+            raise InputError(
+                f"{path}, line {line}: {len(row)} cells where the first line has "
+                f"{len(header)}. Every line needs the same number of cells."
+            )
+        codes.extend([place.setdefault(cell.strip(), len(place)) for cell in row])
+        lines.append(line)
+    if not header:
+        raise InputError(f"{path} is empty; at least one answer is needed.")
+    table = np.array(codes, dtype=np.int64).reshape(len(lines), len(header))
+    return Cells(path, header, list(place), table, lines, header_line)
+
+
+def first_row(path: str, text: str, delimiter: str | None = None) -> list[str]:
+    """The cells of the first row that is not empty; none if there is no such row."""
+    for _, row in _rows(path, text, delimiter):
+        return [cell.strip() for cell in row]
+    return []
+
+
+def _rows(path: str, text: str, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are not empty, with the line on which each ends."""
+    if delimiter is None:
+        first_line = text.lstrip().partition("\n")[0]
+        delimiter = max(",;\t", key=first_line.count)
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
+    try:
+        for row in reader:
+            if row and not (len(row) == 1 and not row[0].strip()):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}).") from None

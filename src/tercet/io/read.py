@@ -1,0 +1,96 @@
+"""read_file, read_triplets: answers from a file of any format we know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from tercet.errors import InputError
+from tercet.io.formats import Format
+from tercet.io.known import FORMATS
+from tercet.io.reading import Options, Reading
+from tercet.io.source import Source
+from tercet.io.tidy import TIDY
+from tercet.triplets import Triplets
+
+__all__ = ["read_file", "read_triplets"]
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the word people use
+    columns: Mapping[str, str] | None = None,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    delimiter: str | None = None,
+) -> Reading:
+    """Read answers from a file, with what was left out and why.
+
+    Parameters
+    ----------
+    path : path
+        Text in UTF-8 (CSV, TSV, whitespace, JSON), which may be gzipped; .npy, .npz or Parquet.
+    format : str, optional
+        The name of a format, see `tercet.io.FORMATS`; by default it is recognised.
+    columns : mapping of str to str, optional
+        Which columns of the file to take as ours, such as ``{"anchor": "probe", "near": "chosen",
+        "far": "other", "observer": "participant"}``. Without a format, it is then a tidy table
+        unless the file is recognised as something else.
+    n_objects : int, optional
+        How many objects there are, if the last ones may not occur.
+    names : sequence of str, optional
+        The names of all objects; the cells are then names, even if they look like integers.
+    delimiter : str, optional
+        The character between cells; by default a comma, a semicolon or a tab, as the file has.
+
+    Returns
+    -------
+    Reading
+    """
+    source = Source(path, delimiter)
+    chosen = recognise(source) if format is None else find_format(format)
+    return chosen.read(source, Options(n_objects, names, columns))
+
+
+def read_triplets(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    delimiter: str | None = None,
+) -> Triplets:
+    """Read answers from a file; a `DataWarning` counts the rows that were left out.
+
+    Parameters
+    ----------
+    path : path
+        A tidy table has a header with the columns anchor, near, far (or a, b, c, d: a–b is closer
+        than c–d), and perhaps observer, screen, response_time (in seconds), and weight or count, in
+        any order and case; other columns are ignored. A file without a header has just the 3 or
+        4 columns. Objects are numbers from 0 if all of them are integers, and names if not. Files
+        of other programs are recognised.
+    format, columns, n_objects, names, delimiter
+        As in `read_file`.
+    """
+    reading = read_file(
+        path, format=format, columns=columns, n_objects=n_objects, names=names, delimiter=delimiter
+    )
+    reading.warn(stacklevel=3)
+    return reading.triplets
+
+
+def recognise(source: Source) -> Format:
+    """The first format that the file looks like; a tidy table if it looks like none."""
+    return next((each for each in FORMATS if each.matches(source)), TIDY)
+
+
+def find_format(name: str) -> Format:
+    """The format of that name."""
+    for each in FORMATS:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in FORMATS)
+    raise InputError(f"there is no format {name!r}; known are {known}.")

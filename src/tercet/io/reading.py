@@ -1,0 +1,100 @@
+"""What was read from a file, and what was not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.errors import DataWarning
+from tercet.triplets import Triplets
+
+__all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped"]
+
+
+class Options(NamedTuple):
+    """What the caller says about a file; see `read_file`."""
+
+    n_objects: int | None = None
+    names: Iterable[str] | None = None
+    columns: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Rows of a file that became no answer."""
+
+    reason: str  # such as "have no answer"
+    count: int
+    first: str  # where the first of them is, such as "line 12"
+
+
+class Catch(NamedTuple):
+    """Catch trials: questions whose right answer is known, to see who pays attention."""
+
+    passed: NDArray[np.bool_]  # (k,)
+    observers: NDArray[Any] | None  # (k,)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The answers in a file, and how they were read.
+
+    Attributes
+    ----------
+    triplets : Triplets
+    path : str
+    format : str
+        The name of the format, such as "salmon".
+    title : str
+        The format in words, such as "Salmon CSV".
+    rows : int
+        How many rows, screens or trials the file has.
+    skipped : tuple of Skipped
+        What became no answer, and why.
+    catch : Catch or None
+        Catch trials, which are no answers either, where the file marks them.
+    """
+
+    triplets: Triplets
+    path: str
+    format: str
+    title: str
+    rows: int
+    skipped: tuple[Skipped, ...] = ()
+    catch: Catch | None = None
+
+    def sentences(self) -> list[str]:
+        """What was read and what was left out, in plain words."""
+        said = [f"Read as {self.title}: {len(self.triplets)} answers from {self.rows} rows."]
+        said += [
+            f"{each.count} {'row' if each.count == 1 else 'rows'} left out, which {each.reason} "
+            f"(the first: {each.first})."
+            for each in self.skipped
+        ]
+        if self.catch is not None:
+            said += [
+                f"{len(self.catch.passed)} catch trials, of which "
+                f"{np.count_nonzero(self.catch.passed)} were passed, are kept apart."
+            ]
+        return said
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue what was left out as `DataWarning`."""
+        for each in self.skipped:
+            warnings.warn(
+                f"{self.path}: {each.count} of {self.rows} rows were left out, which "
+                f"{each.reason} (the first: {each.first}).",
+                DataWarning,
+                stacklevel=stacklevel,
+            )
+
+
+def count_skipped(reason: str, skipped: NDArray[np.bool_], where: Any) -> tuple[Skipped, ...]:
+    """One `Skipped` for the rows of a mask, none if there are none; ``where(row)`` says where."""
+    count = int(np.count_nonzero(skipped))
+    return (Skipped(reason, count, where(int(skipped.argmax()))),) if count else ()

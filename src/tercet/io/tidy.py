@@ -1,0 +1,117 @@
+"""Answers as a tidy table: one row per answer, in CSV or TSV, plain or gzipped."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import COLUMNS, EXTRAS, check, find_columns
+from tercet.errors import InputError
+from tercet.files import write_whole
+from tercet.io.cells import Cells
+from tercet.io.formats import Format
+from tercet.io.reading import Options, Reading
+from tercet.io.source import Source
+from tercet.triplets import Triplets, restore
+
+__all__ = ["TIDY", "columns_of", "read_columns"]
+
+
+def _matches(source: Source) -> bool:
+    return source.kind == "text" and (
+        source.titles >= set(COLUMNS[3]) or source.titles >= set(COLUMNS[4])
+    )
+
+
+def _read(source: Source, options: Options) -> Reading:
+    return read_columns(_with_header(source, options), options, TIDY.name, TIDY.title)
+
+
+def read_columns(table: Cells, options: Options, name: str, title: str) -> Reading:
+    """Read the columns anchor, near, far (or a, b, c, d) and what stands beside them."""
+    try:
+        columns, extras = find_columns(table.header)
+    except InputError as error:
+        raise InputError(f"{table.path}: {error}") from None
+    table.reject_blank([*columns, *(i for field, i in extras.items() if field != "response_times")])
+    objects = table.codes[:, columns]
+    cells = table.numbers_or_text(objects) if options.names is None else table.text(objects)
+    fields: dict[str, NDArray[Any]] = {}
+    for field, i in extras.items():
+        if field == "weights":
+            fields[field] = table.numbers(i, "weight")
+        elif field == "response_times":
+            fields[field] = table.times(i)
+        else:
+            fields[field] = table.numbers_or_text(table.column(i))
+    checked = check(cells, options.n_objects, options.names, **fields, where=table.where)
+    return Reading(restore(checked), table.path, name, title, len(table))
+
+
+def _with_header(source: Source, options: Options) -> Cells:
+    """The table under titles of ours, which a file of 3 or 4 columns need not have."""
+    cells = source.cells
+    words = {cell.lower() for cell in cells.header}
+    # Two of our words make a header, perhaps one that lacks a column; one may be an object.
+    ours = words & {*COLUMNS[3], *EXTRAS}
+    given = bool(options.columns)
+    titled = given or len(ours) >= 2 or words >= set(COLUMNS[4])
+    if titled or len(cells.header) not in COLUMNS:
+        return source.table.renamed(options.columns)
+    table = cells.headless(COLUMNS[len(cells.header)])
+    _reject_unknown_header(table)
+    return table
+
+
+def _reject_unknown_header(table: Cells) -> None:
+    """Refuse words over columns of integers, which would become names together with them."""
+    first, rest = table.codes[0], np.unique(table.codes[1:])
+    integer = table.is_integer()
+    if rest.size and all(integer[code] for code in rest) and not any(integer[i] for i in first):
+        found = ", ".join(repr(table.unique[code]) for code in first)
+        raise InputError(
+            f"{table.where(0)}: the header must have the columns anchor, near, far "
+            f"(or a, b, c, d); columns found: {found}. Rename them, say which is which with "
+            "columns, or remove the line."
+        )
+
+
+def columns_of(triplets: Triplets) -> dict[str, list[Any]]:
+    """The columns of a tidy table: objects by name if they have names, and what else is known."""
+    names = None if triplets.names is None else np.array(triplets.names, dtype=object)
+    objects = triplets.array if names is None else names[triplets.array]
+    table = dict(zip(COLUMNS[triplets.shape[1]], objects.T.tolist(), strict=True))
+    for title in ("observer", "screen", "weight", "response_time"):
+        if (values := getattr(triplets, EXTRAS[title])) is not None:
+            table[title] = values.tolist()
+    return table
+
+
+def _write(triplets: Triplets, path: Path) -> None:
+    """Write a tidy table: with tabs if the name ends in .tsv, compressed if it ends in .gz."""
+    columns = columns_of(triplets)
+    if "response_time" in columns:
+        columns["response_time"] = ["" if t != t else t for t in columns["response_time"]]
+    text = io.StringIO(newline="")
+    delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    data = text.getvalue().encode("utf-8")
+    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+TIDY = Format(
+    "tidy",
+    "a tidy table",
+    "columns anchor, near, far (or a, b, c, d)",
+    _matches,
+    _read,
+    _write,
+)

@@ -1,0 +1,51 @@
+"""write_triplets: answers to a file, in a format of choice."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tercet.errors import InputError
+from tercet.io.known import FORMATS
+from tercet.io.read import find_format
+from tercet.io.tidy import TIDY
+from tercet.triplets import Triplets
+
+__all__ = ["write_triplets"]
+
+_BY_SUFFIX = {".npy": "array", ".npz": "array", ".parquet": "parquet"}
+
+
+def write_triplets(
+    triplets: Triplets,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - the word people use
+) -> None:
+    """Write answers to a file that `read_triplets` reads, all of it or nothing.
+
+    In a tidy table objects are written by name if they have names, and observer, screen, weight
+    and response_time if they are known. A path ending in .tsv is separated by tabs, and one ending
+    in .gz is compressed. A table does not hold the order of the names or objects that never occur:
+    read it with ``names=triplets.names`` (or ``n_objects``) to get the same Triplets back.
+
+    Parameters
+    ----------
+    triplets : Triplets
+        The answers.
+    path : path
+        Where to; a file of that name is replaced.
+    format : str, optional
+        The name of a format that can be written; by default by the ending of the path, a tidy
+        table where that says nothing.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; give the name of a file in it.")
+    chosen = find_format(format or _BY_SUFFIX.get(target.suffix.lower(), TIDY.name))
+    if chosen.write is None:
+        known = ", ".join(each.name for each in FORMATS if each.write is not None)
+        raise InputError(f"files of format {chosen.name!r} can only be read; to write: {known}.")
+    try:
+        chosen.write(triplets, target)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
