@@ -144,8 +144,8 @@ def test_decided_at_the_lowest():
     decision, asked = ask(densities(-50.0, -51.0, -10.0), [0.4, 0.4])
     assert (decision.dimension, decision.verdict) == (1, "decided")
     assert decision.reason == (
-        "Accuracy on left-out answers does not clearly rise above 1. "
-        "2 predict no better than 1 (-1.0 ± 0.0 nats in all)."
+        "Accuracy on left-out answers does not clearly rise above that in 1 dimension. "
+        "2 dimensions predict no better than 1 (-1.0 ± 0.0 nats in all)."
     )
     assert asked == {1, 2}
 
@@ -153,9 +153,10 @@ def test_decided_at_the_lowest():
 def test_decided_by_both_stages():
     decision, asked = ask(densities(-60.0, -50.0, -50.0 + 2 * NATS, -50.0), [0.01, 0.3, 0.001])
     assert (decision.dimension, decision.verdict) == (3, "decided")
-    assert "rises up to 2 (t-tests, the last p = 0.01)" in decision.reason
-    assert f"3 predict left-out answers better than 2 by {2 * NATS:.1f}" in decision.reason
-    assert "4 predict no better than 3" in decision.reason
+    assert "rises up to 2 dimensions (t-tests, the last p = 0.01)" in decision.reason
+    told = f"3 dimensions predict left-out answers better than 2 by {2 * NATS:.1f}"
+    assert told in decision.reason
+    assert "4 dimensions predict no better than 3" in decision.reason
     assert asked == {2, 3, 4}
 
 
@@ -188,7 +189,7 @@ def test_a_gain_must_also_exceed_its_error():
 def test_dimensions_need_not_follow_each_other():
     decision, _ = ask(densities(-60.0, -30.0, -31.0), [0.5, 0.5], [1, 3, 5])
     assert decision.dimension == 3
-    assert "5 predict no better than 3" in decision.reason
+    assert "5 dimensions predict no better than 3" in decision.reason
 
 
 def test_cannot_tell_what_is_no_better_than_a_coin():

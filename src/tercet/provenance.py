@@ -45,9 +45,14 @@ def record(source: str, maker: Any, entropy: int, **more: Any) -> dict[str, Any]
         "source": source,
         "settings": settings,
         "seed": str(entropy),
-        "versions": dict(_versions()),
+        "versions": versions(),
         **more,
     }
+
+
+def versions() -> dict[str, str]:
+    """The versions that numbers depend on."""
+    return dict(_versions())
 
 
 @cache

@@ -75,6 +75,7 @@ def load_cars() -> Dataset:
         names=[f"car {number}" for number in range(1, 61)],
         observers=np.repeat(survey_round, 2),
         screens=np.repeat(np.arange(len(center)), 2),
+        response_times=np.repeat(seconds, 2),
     )
     return Dataset(
         entry,

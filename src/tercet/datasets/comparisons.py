@@ -156,6 +156,7 @@ def load_alien_eggs() -> Dataset:
             rows[:, :3],
             names=[name.removesuffix(".png") for name in image.tolist()],
             observers=rows[:, 3],
+            response_times=response_time,
         ),
         stimuli=stimuli,
         columns={

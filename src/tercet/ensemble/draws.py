@@ -54,7 +54,7 @@ def check_draws(
 ) -> Draws:
     """Check everything an `Ensemble` is made of."""
     _one_of("kind", kind, ("points", "distances"))
-    _one_of("alignment", alignment, ("none", "rotate", "scale"))
+    check_alignment(alignment)
     values = _check_values(draws, kind)
     size, shape = len(values), values.shape[1:]
     if model is not None and not isinstance(model, Model):
@@ -85,6 +85,11 @@ def frozen(values: NDArray[Any]) -> NDArray[Any]:
         values = np.array(values, order="C")
         values.setflags(write=False)
     return values
+
+
+def check_alignment(alignment: str) -> None:
+    """Raise unless draws can be laid on each other in this way."""
+    _one_of("alignment", alignment, ("none", "rotate", "scale"))
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -268,3 +273,14 @@ def aligned(fields: Draws) -> Floats:
     if target is None:
         return generalised_procrustes(fields.draws, scale=scale)[0]
     return align(fields.draws, target, scale=scale)
+
+
+def turn(fields: Draws, rotation: Floats) -> Draws:
+    """All points turned by one orthogonal matrix (d, d): the same maps, seen from another side."""
+    reference, centre = (
+        None if points is None else frozen(points @ rotation)
+        for points in (fields.reference, fields.centre)
+    )
+    return fields._replace(
+        draws=frozen(fields.draws @ rotation), reference=reference, centre=centre
+    )

@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.ensemble import storage
-from tercet.ensemble.draws import Draws, Floats, Index, aligned, check_draws, frozen, join, take
+from tercet.ensemble.draws import (
+    Draws,
+    Floats,
+    Index,
+    aligned,
+    check_alignment,
+    check_draws,
+    frozen,
+    join,
+    take,
+    turn,
+)
 from tercet.errors import InputError
 from tercet.models import Model
 
@@ -114,6 +125,29 @@ class Held:
             return samples
         corrected: Floats = frozen(centre + spread * (samples - centre))
         return corrected
+
+    def realigned(self, alignment: str) -> Self:
+        """The same draws, laid on each other in another way: "none", "rotate" or "scale".
+
+        "scale" shows where points are relative to each other, where a model hardly knows the size
+        of a map, as CKL does. It changes distances, but not their order within a draw, nor with it
+        the vote of the draws.
+        """
+        self._need_points()
+        check_alignment(alignment)
+        return type(self)._of(self._fields._replace(alignment=alignment))
+
+    def in_principal_axes(self) -> Self:
+        """The same ensemble turned so that the first dimension of its mean map spreads most.
+
+        Along each dimension objects with higher numbers tend to have higher coordinates. One
+        rotation (and reflection) for all draws: no distance changes.
+        """
+        mean = self.samples.mean(axis=0)
+        axes = np.linalg.svd(mean - mean.mean(axis=0), full_matrices=True)[2].T
+        numbers = np.arange(self.n_objects) - (self.n_objects - 1) / 2.0
+        signs = np.where(numbers @ mean @ axes < 0.0, -1.0, 1.0)
+        return type(self)._of(turn(self._fields, axes * signs))
 
     # --- the draws as a whole -----------------------------------------------------------------
 

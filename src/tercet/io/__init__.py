@@ -1,5 +1,6 @@
 """Readers and writers, one file per format."""
 
+from tercet.io.cblearn import from_cblearn, to_cblearn
 from tercet.io.known import FORMATS
 from tercet.io.read import read_file, read_triplets
 from tercet.io.reading import Catch, Reading, Skipped
@@ -10,7 +11,9 @@ __all__ = [
     "Catch",
     "Reading",
     "Skipped",
+    "from_cblearn",
     "read_file",
     "read_triplets",
+    "to_cblearn",
     "write_triplets",
 ]

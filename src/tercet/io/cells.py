@@ -6,16 +6,17 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.checks import natural_key
 from tercet.errors import InputError
 
-__all__ = ["Cells", "first_row", "make_cells", "read_cells"]
+__all__ = ["Cells", "first_row", "make_cells", "read_cells", "read_words"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits always fit into int64
 
@@ -35,17 +36,20 @@ class Cells:
         Every distinct cell once, stripped: answers repeat few names many times.
     codes : (rows, columns) integer array
         Into ``unique``.
-    lines : (rows,) integers
-        The line of the file on which each row ends.
+    lines : (rows,) integers or str
+        The line of the file on which each row ends, or where else it is.
     header_line : int
+    unit : str
+        What ``lines`` count, in files that have no lines.
     """
 
     path: str
     header: list[str]
     unique: list[str]
     codes: Codes
-    lines: Sequence[int]
+    lines: Sequence[int | str]
     header_line: int = 1
+    unit: str = "line"
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -56,7 +60,7 @@ class Cells:
 
     def line(self, row: int) -> str:
         """Say on which line a row is."""
-        return f"line {self.lines[row]}"
+        return f"{self.unit} {self.lines[row]}"
 
     def take(self, rows: NDArray[Any]) -> Self:
         """The chosen rows, by a mask or by numbers; they know their lines."""
@@ -64,15 +68,19 @@ class Cells:
 
     def headless(self, titles: Sequence[str]) -> Self:
         """With these titles, and what stood in their place as the first row."""
-        unique = [*self.unique, *self.header]
-        first = np.arange(len(self.unique), len(unique))[np.newaxis]
+        place = {cell: code for code, cell in enumerate(self.unique)}
+        first = np.array([[place.setdefault(cell, len(place)) for cell in self.header]])
         return replace(
             self,
             header=list(titles),
-            unique=unique,
+            unique=list(place),
             codes=np.concatenate([first, self.codes]),
             lines=[self.header_line, *self.lines],
         )
+
+    def titled(self, titles: Sequence[str]) -> Self:
+        """With these titles."""
+        return replace(self, header=list(titles))
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -145,6 +153,25 @@ class Cells:
             values[code] = int(self.unique[code])
         return values[codes]
 
+    def objects(self, codes: Codes, names: Iterable[str] | None) -> NDArray[Any]:
+        """Objects: names, or their numbers if all of them are integers and ``names`` has none."""
+        if any(_INTEGER.fullmatch(str(name).strip()) for name in names or ()):
+            return self.text(codes)
+        return self.numbers_or_text(codes)
+
+    def numbered(self, codes: Codes) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+        """Objects by their numbers, and their names; no names if all of the cells are integers.
+
+        The names are sorted as `check` does it; to number each distinct cell once is quicker.
+        """
+        cells = self.numbers_or_text(codes)
+        if cells.dtype != object:
+            return cells, None
+        used = sorted(np.unique(codes).tolist(), key=lambda code: natural_key(self.unique[code]))
+        rank = np.zeros(len(self.unique), dtype=np.int64)
+        rank[used] = np.arange(len(used))
+        return rank[codes], tuple(self.unique[code] for code in used)
+
     def numbers(
         self, place: int, what: str, example: str = "2 or 0.5", *, blank: bool = False
     ) -> NDArray[np.float64]:
@@ -194,7 +221,7 @@ def _is_missing(cell: str) -> bool:
 
 
 def make_cells(
-    path: str, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
+    path: str, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int | str]
 ) -> Cells:
     """Cells of rows that were read in some other way, such as from JSON."""
     place: dict[str, int] = {}
@@ -224,6 +251,32 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
         raise InputError(f"{path} is empty; at least one answer is needed.")
     table = np.array(codes, dtype=np.int64).reshape(len(lines), len(header))
     return Cells(path, header, list(place), table, lines, header_line)
+
+
+def read_words(path: str, text: str) -> Cells:
+    """Split lines at whitespace into cells, all rows equally long.
+
+    The titles are "1", "2", …, and what follows a # is a comment.
+    """
+    place: dict[str, int] = {}
+    codes, lines = array("q"), array("q")
+    width = 0
+    for line, words in enumerate(io.StringIO(text, newline=None), start=1):
+        row = words.partition("#")[0].split()
+        if not row:
+            continue
+        width = width or len(row)
+        if len(row) != width:
+            raise InputError(
+                f"{path}, line {line}: {len(row)} entries where the first line has {width}. "
+                "Every line needs the same number of entries."
+            )
+        codes.extend([place.setdefault(cell, len(place)) for cell in row])
+        lines.append(line)
+    if not width:
+        raise InputError(f"{path} is empty; at least one answer is needed.")
+    titles = [str(i + 1) for i in range(width)]
+    return Cells(path, titles, list(place), np.array(codes).reshape(-1, width), lines)
 
 
 def first_row(path: str, text: str, delimiter: str | None = None) -> list[str]:

@@ -84,7 +84,14 @@ def read_triplets(
 
 def recognise(source: Source) -> Format:
     """The first format that the file looks like; a tidy table if it looks like none."""
-    return next((each for each in FORMATS if each.matches(source)), TIDY)
+    found = next((each for each in FORMATS if each.matches(source)), TIDY)
+    if found is TIDY and source.kind == "json":
+        source.json  # noqa: B018 - where it is not even that, this says on which line
+        raise InputError(
+            f"{source.path} is JSON, but none that is known here (NEXT, jsPsych, Food-100); say "
+            "which with format, or save the answers as a table."
+        )
+    return found
 
 
 def find_format(name: str) -> Format:

@@ -28,9 +28,12 @@ class Options(NamedTuple):
 class Skipped:
     """Rows of a file that became no answer."""
 
-    reason: str  # such as "have no answer"
+    reason: str  # such as "without an answer"
     count: int
     first: str  # where the first of them is, such as "line 12"
+
+    def __str__(self) -> str:
+        return f"{_count(self.count, 'row')} {self.reason} (the first: {self.first})"
 
 
 class Catch(NamedTuple):
@@ -70,16 +73,13 @@ class Reading:
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in plain words."""
-        said = [f"Read as {self.title}: {len(self.triplets)} answers from {self.rows} rows."]
-        said += [
-            f"{each.count} {'row' if each.count == 1 else 'rows'} left out, which {each.reason} "
-            f"(the first: {each.first})."
-            for each in self.skipped
-        ]
+        answers, rows = _count(len(self.triplets), "answer"), _count(self.rows, "row")
+        said = [f"Read as {self.title}: {answers} from {rows}."]
+        said += [f"Left out: {each}." for each in self.skipped]
         if self.catch is not None:
             said += [
-                f"{len(self.catch.passed)} catch trials, of which "
-                f"{np.count_nonzero(self.catch.passed)} were passed, are kept apart."
+                f"Kept apart: {_count(len(self.catch.passed), 'catch trial')}, "
+                f"{np.count_nonzero(self.catch.passed)} passed."
             ]
         return said
 
@@ -87,11 +87,14 @@ class Reading:
         """Issue what was left out as `DataWarning`."""
         for each in self.skipped:
             warnings.warn(
-                f"{self.path}: {each.count} of {self.rows} rows were left out, which "
-                f"{each.reason} (the first: {each.first}).",
+                f"{self.path}: of {_count(self.rows, 'row')}, left out: {each}.",
                 DataWarning,
                 stacklevel=stacklevel,
             )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def count_skipped(reason: str, skipped: NDArray[np.bool_], where: Any) -> tuple[Skipped, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import zlib
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tercet.errors import InputError
-from tercet.io.cells import Cells, first_row, read_cells
+from tercet.io.cells import Cells, first_row, read_cells, read_words
 
-__all__ = ["Source"]
+__all__ = ["Source", "parse_json"]
 
 _CURE = "save it as CSV with the encoding UTF-8"
 
@@ -85,6 +86,21 @@ class Source:
         """The text as a table with a header."""
         return read_cells(self.path, self.text, self.delimiter)
 
+    @cached_property
+    def headerless(self) -> Cells:
+        """The text as a table without a header; the titles are the numbers of the columns."""
+        if self.words is not None:
+            return read_words(self.path, self.text)
+        return self.cells.headless([str(i + 1) for i in range(len(self.cells.header))])
+
+    @cached_property
+    def words(self) -> list[str] | None:
+        """The words of the first line that is no comment; None if it has other marks between."""
+        lines = io.StringIO(self.text, newline=None)
+        line = next((line for line in lines if line.partition("#")[0].strip()), "")
+        marked = self.delimiter is not None or any(mark in line for mark in ",;\t")
+        return None if marked else line.partition("#")[0].split()
+
     @property
     def table(self) -> Cells:
         """The same, with at least one row."""
@@ -104,12 +120,26 @@ class Source:
     @cached_property
     def json(self) -> Any:
         """The file as JSON."""
-        try:
-            return json.loads(self.text)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{self.path}, line {error.lineno}: this is not JSON ({error.msg}, column "
-                f"{error.colno}). Was the file cut off, or edited by hand?"
-            ) from None
-        except RecursionError:
-            raise InputError(f"{self.path}: this JSON is nested too deeply.") from None
+        return parse_json(self.path, self.text)
+
+
+def parse_json(path: str, text: str) -> Any:
+    """Read JSON, whatever is wrong with it being said with its line."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # half a pair is no character, and could not be written again
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}: this is not JSON ({error.msg}, column {error.colno}). "
+            "Was the file cut off, or edited by hand?"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{path}: this JSON is nested too deeply.") from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{path}: this JSON has {error.object[error.start]!r}, which is half a character."
+        ) from None
+    except ValueError:  # Python reads no more than 4300 digits
+        raise InputError(f"{path}: this JSON has a number with too many digits.") from None
+    return value

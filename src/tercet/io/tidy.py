@@ -40,8 +40,11 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
     except InputError as error:
         raise InputError(f"{table.path}: {error}") from None
     table.reject_blank([*columns, *(i for field, i in extras.items() if field != "response_times")])
-    objects = table.codes[:, columns]
-    cells = table.numbers_or_text(objects) if options.names is None else table.text(objects)
+    objects, names = table.codes[:, columns], options.names
+    if names is None:
+        cells, names = table.numbered(objects)
+    else:
+        cells = table.text(objects)
     fields: dict[str, NDArray[Any]] = {}
     for field, i in extras.items():
         if field == "weights":
@@ -50,7 +53,7 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
             fields[field] = table.times(i)
         else:
             fields[field] = table.numbers_or_text(table.column(i))
-    checked = check(cells, options.n_objects, options.names, **fields, where=table.where)
+    checked = check(cells, options.n_objects, names, **fields, where=table.where)
     return Reading(restore(checked), table.path, name, title, len(table))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tercet.plots.axes import new_axes
+from tercet.plots.axes import new_axes, next_colour
+from tercet.plots.words import plain
 from tercet.uses.abstain.promise import Promise
 from tercet.uses.abstain.risk import RiskCoverage
 
@@ -47,11 +48,11 @@ def plot_risk_coverage(
     curves = curve if isinstance(curve, Mapping) else {label or "": curve}
     ax = new_axes() if ax is None else ax
     for name, each in curves.items():
-        text = name.replace("$", r"\$") or None  # a dollar sign would start a formula
-        (line,) = ax.plot(*_steps(each), lw=1.5, zorder=2, label=text)
+        colour = next_colour(ax)
+        ax.plot(*_steps(each), color=colour, lw=1.5, zorder=2, label=plain(name) or None)
         if promise is not None and promise.threshold is not None:
             at = each.at(promise.threshold)
-            ax.plot(*at, "o", color=line.get_color(), ms=7, mec="white", zorder=4)
+            ax.plot(*at, "o", color=colour, ms=7, mec="white", zorder=4)
     if promise is not None and not any(line.get_gid() == _PROMISE for line in ax.lines):
         kind = "promised" if promise.threshold is not None else "cannot be promised"
         text = f"at most {100 * promise.error:.3g} %: {kind}"

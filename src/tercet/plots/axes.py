@@ -1,4 +1,4 @@
-"""What all pictures share: colours, and axes to draw into."""
+"""What all pictures share: colours, figures and axes to draw into."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from tercet.errors import TercetError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe & Ito's colours, which people with any colour vision can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
-def new_axes() -> Axes:
-    """Axes of a new figure."""
+def new_figure(width: float, height: float) -> Figure:
+    """A new figure of that size in inches, known to pyplot."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise TercetError(
             "Plots need Matplotlib, which is not installed: pip install 'tercet[plots]'."
         ) from error
-    axes: Axes = pyplot.subplots(figsize=(6, 6), layout="constrained")[1]
-    return axes
+    return pyplot.figure(figsize=(width, height), layout="constrained")
+
+
+def new_axes(width: float = 6.0, height: float = 6.0) -> Axes:
+    """Axes of a new figure of that size in inches."""
+    return new_figure(width, height).subplots()
+
+
+def next_colour(ax: Axes) -> str:
+    """The first colour that no line in these axes has; after the last, the first again."""
+    from matplotlib.colors import same_color
+
+    lines = [line.get_color() for line in ax.lines]
+    free = (one for one in COLOURS if not any(same_color(one, other) for other in lines))
+    return next(free, COLOURS[len(lines) % len(COLOURS)])

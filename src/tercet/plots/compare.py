@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tercet.errors import InputError
 from tercet.plots.axes import COLOURS, new_axes
+from tercet.plots.words import plain
 from tercet.uses.compare.comparison import ERRORS, Comparison, ModelScore, clearly_worse
 
 if TYPE_CHECKING:
@@ -35,15 +36,12 @@ def plot_models(comparison: Comparison, ax: Axes | None = None) -> Axes:
     shown = [score for score in comparison.scores if score.difference is not None]
     if not shown:
         raise InputError("none of these models has a likelihood, so there is no log-loss to draw.")
-    new = ax is None
-    ax = new_axes() if ax is None else ax
-    if new and (figure := ax.get_figure(root=True)) is not None:
-        figure.set_size_inches(7.5, 1.3 + 0.42 * len(shown))
+    ax = new_axes(7.5, 1.3 + 0.42 * len(shown)) if ax is None else ax
     ax.axvline(0.0, color="0.8", lw=1, zorder=1)
     for place, score in enumerate(shown):
         worse = clearly_worse(score, comparison.n_answers)
         _draw(ax, place, score, _WORSE if worse else _CLOSE)
-    ax.set_yticks(range(len(shown)), [_plain(score.model) for score in shown])
+    ax.set_yticks(range(len(shown)), [plain(score.model) for score in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlabel("log-loss per answer above that of the best, ± 2 standard errors")
     ax.text(1.02, 1.0, "weight", transform=ax.transAxes, va="bottom", fontsize=9)
@@ -66,7 +64,3 @@ def _draw(ax: Axes, place: int, score: ModelScore, colour: str) -> None:
         fontsize=9,
         color=colour,
     )
-
-
-def _plain(name: str) -> str:
-    return name.replace("$", r"\$")  # a dollar sign would start a formula

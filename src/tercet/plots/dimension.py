@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tercet.errors import InputError
-from tercet.plots.axes import COLOURS, new_axes
+from tercet.plots.axes import COLOURS, new_figure
 from tercet.uses.dimension.table import DimensionEstimate, Measured
 
 if TYPE_CHECKING:
@@ -123,11 +123,7 @@ def _draw(ax: Axes, title: str, curves: list[Curve]) -> None:
 
 def _new_row(count: int) -> list[Axes]:
     """Axes of a new figure, side by side."""
-    first = new_axes()
-    figure = first.get_figure(root=True)
-    assert figure is not None
-    first.remove()
-    figure.set_size_inches(_WIDTH * count, _HEIGHT)
+    figure = new_figure(_WIDTH * count, _HEIGHT)
     panels: list[Axes] = list(figure.subplots(1, count, squeeze=False, sharex=True)[0])
     return panels
 

@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.plots.axes import COLOURS, new_axes
-from tercet.uncertainty import Ellipses, Floats, ellipses
+from tercet.plots.axes import COLOURS, new_axes, new_figure
+from tercet.plots.layout import Map, Space, lay_out, read_space, view
+from tercet.plots.names import write_names
+from tercet.uncertainty import Ellipses, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Where a name may stand relative to its point: the first free place is taken, near ones first.
-_DIRECTIONS = [
-    (1, 0.7, "left", "bottom"),
-    (-1, 0.7, "right", "bottom"),
-    (1, -0.7, "left", "top"),
-    (-1, -0.7, "right", "top"),
-    (0, 1.2, "center", "bottom"),
-    (0, -1.2, "center", "top"),
-    (1.2, 0, "left", "center"),
-    (-1.2, 0, "right", "center"),
-]
-_REACHES = (4, 9, 14, 20, 30, 40, 55, 70)  # points; from the second on a line leads to the name
-
-_LANE = 0.025  # between two rows of intervals below a line, as a share of its length
-
-
-class Map(NamedTuple):
-    """What a map shows."""
-
-    points: Floats  # (n, 2); on a line the second coordinate is 0
-    names: Sequence[str] | None
-    ellipses: Ellipses | None = None
-    intervals: Floats | None = None  # (n, 3): from, to, and how far below the line
+_SIDE = 6.0  # inches, of a map
+_PANEL, _WIDEST = 3.2, 14.0  # inches: of one map among several, and of all of them
+_ROW, _TALLEST = 0.17, 12.0  # inches: of a named interval, and of all of them
+_MARGIN = 1.2  # how much wider than what they hold the maps of pairs are
+_MOST = 0.95  # share of the ellipses that they hold
 
 
 def plot_map(
@@ -47,9 +33,16 @@ def plot_map(
     *,
     groups: ArrayLike | None = None,
     level: float = 0.95,
+    dimensions: tuple[int, int] = (0, 1),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the first two dimensions of an embedding, or of an ensemble, as a map.
+    """Draw two dimensions of an embedding, or of an ensemble, as a map.
+
+    More than two dimensions are first turned to the principal axes of the (mean) map, the widest
+    first: one rotation, the same for all draws, which changes no distance.
+
+    In an SVG file every point, ellipse or interval, and name is an element of its own, with the id
+    ``object-{i}``, ``ellipse-{i}`` and ``name-{i}``.
 
     Parameters
     ----------
@@ -57,11 +50,15 @@ def plot_map(
         With d = 1 the points lie on a line. Of an ensemble the points' means are drawn, each with
         an ellipse, or on a line an interval below it, that says how sure it is.
     names : sequence of str, optional
-        Written beside the points, where there is room; by default the ensemble's, if it has names.
+        Written beside the points; by default the ensemble's, if it has names. Long ones are cut,
+        and those without room are left out: nothing is covered. They are placed for the size that
+        the axes have now, so make titles and other axes of the figure first.
     groups : (n,) array, optional
         One colour for each distinct value.
     level : float
         Share of a point's distribution that its ellipse or interval holds.
+    dimensions : pair of int
+        Which two of more than two dimensions to show, from 0.
     ax : matplotlib Axes, optional
         Where to draw; default a new figure.
 
@@ -69,63 +66,78 @@ def plot_map(
     -------
     matplotlib Axes
     """
-    shown = lay_out(embedding, names, level)
-    x, y = shown.points.T
-    colours = _colours(groups, len(x))
-    ax = new_axes() if ax is None else ax
-    if shown.ellipses is not None:
-        _draw_ellipses(ax, shown.ellipses, colours)
-    if shown.intervals is not None:
-        start, end, below = shown.intervals.T
-        ax.hlines(below, start, end, colors=colours, lw=1.5, zorder=1)
-        ax.scatter(x, below, s=5, c=colours, zorder=1)
-    ax.scatter(x, y, s=18, c=colours, zorder=2)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xticks([])  # rotation and, for most models, scale have no meaning
-    ax.set_yticks([])
+    shown = lay_out(embedding, names, level, dimensions)
+    colours = _colours(groups, len(shown.points))
+    ax = new_axes(_SIDE, _height(shown)) if ax is None else ax
+    _draw(ax, shown, colours)
+    if shown.intervals is None:
+        ax.set_aspect("equal", adjustable="datalim")
     ax.autoscale_view()
+    if shown.spread is not None:
+        ax.set_xlabel(_title(dimensions[0], shown.spread[0]))
+        ax.set_ylabel(_title(dimensions[1], shown.spread[1]))
     if shown.names is not None:
-        ax.margins(0.12)
-        _write_names(ax, shown, colours)
+        ax.margins(0.12, 0.12 if shown.intervals is None else 0.02)
+        _settle(ax)
+        write_names(ax, shown.points, shown.names, colours, intervals=shown.intervals)
     return ax
 
 
+def plot_pairs(
+    embedding: ArrayLike | Ensemble,
+    names: Sequence[str] | None = None,
+    *,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    axes: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw a map of every pair of dimensions, all on the same scale.
+
+    The dimensions are the principal axes of the (mean) map, as in `plot_map`: the first is the
+    widest. The frames hold all points; a few ellipses that are far larger than the others may reach
+    out of them. In an SVG file the ids have the dimensions at their end: ``object-{i}-{x}-{y}``.
+
+    Parameters
+    ----------
+    embedding : (n, d) array, or Ensemble
+        Of two dimensions or more.
+    names, groups, level
+        As in `plot_map`; names are written where they fit.
+    axes : sequence of d(d − 1)/2 matplotlib Axes, optional
+        Where to draw; default a new figure with the maps as the lower half of a square.
+
+    Returns
+    -------
+    list of matplotlib Axes
+        For the dimensions (0, 1), (0, 2), (1, 2), (0, 3) ..., across and up.
+    """
+    space = read_space(embedding, names, level)
+    pairs = _pairs(space)
+    colours = _colours(groups, len(space.points))
+    drawn = _new_half(pairs) if axes is None else list(axes)
+    if len(drawn) != len(pairs):
+        raise InputError(
+            f"{space.n_components} dimensions have {len(pairs)} pairs; give as many axes, got "
+            f"{len(drawn)}."
+        )
+    maps = [view(space, level, pair) for pair in pairs]
+    reach = _MARGIN * max(_reach(shown) for shown in maps)
+    for ax, shown, (x, y) in zip(drawn, maps, pairs, strict=True):
+        _draw(ax, shown, colours, f"-{x}-{y}")
+        ax.set_aspect("equal", adjustable="box")
+        ax.set_xlim(*_around(shown.points[:, 0], reach))
+        ax.set_ylim(*_around(shown.points[:, 1], reach))
+        if shown.spread is not None:
+            ax.set_xlabel(_title(x, shown.spread[0]) if y == space.n_components - 1 else "")
+            ax.set_ylabel(_title(y, shown.spread[1]) if x == 0 else "")
+    if space.names is not None:
+        _settle(drawn[0])
+        for ax, shown, (x, y) in zip(drawn, maps, pairs, strict=True):
+            write_names(ax, shown.points, space.names, colours, suffix=f"-{x}-{y}")
+    return drawn
+
+
 # --- what to draw -----------------------------------------------------------------------------
-
-
-def lay_out(
-    embedding: ArrayLike | Ensemble, names: Sequence[str] | None = None, level: float = 0.95
-) -> Map:
-    """Work out what `plot_map` draws, without drawing it; see there."""
-    ensemble = embedding if isinstance(embedding, Ensemble) else None
-    X = np.asarray(embedding if ensemble is None else ensemble.point_mean(), dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] < 1:
-        raise InputError(f"an embedding has shape (objects, dimensions), got shape {X.shape}.")
-    if names is None and ensemble is not None:
-        names = ensemble.names
-    if names is not None and len(names) != len(X):
-        raise InputError(f"there are {len(X)} points but {len(names)} names.")
-    points = X[:, :2] if X.shape[1] > 1 else np.column_stack([X[:, 0], np.zeros(len(X))])
-    if ensemble is None:
-        return Map(points, names)
-    interval = ensemble.point_interval(level)[:, 0]  # checks the level, too
-    if X.shape[1] == 1:
-        return Map(points, names, intervals=_in_lanes(interval))
-    covariance = ensemble.point_covariance()[:, :2, :2]
-    return Map(points, names, ellipses=ellipses(points, covariance, level))
-
-
-def _in_lanes(interval: Floats) -> Floats:
-    """Intervals (n, 2) with, as a third column, the first row below the line with room for each."""
-    length = float(interval.max() - interval.min())
-    below = np.empty(len(interval))
-    ends: list[float] = []  # of the last interval in each row
-    for i in np.argsort(interval[:, 0], kind="stable"):
-        free = (k for k, end in enumerate(ends) if end + _LANE * length < interval[i, 0])
-        lane = next(free, len(ends))
-        ends[lane : lane + 1] = [float(interval[i, 1])]
-        below[i] = -(lane + 1.5) * _LANE * length
-    return np.column_stack([interval, below])
 
 
 def _colours(groups: ArrayLike | None, n: int) -> list[str]:
@@ -137,58 +149,100 @@ def _colours(groups: ArrayLike | None, n: int) -> list[str]:
     return [COLOURS[code % len(COLOURS)] for code in codes]
 
 
+def _pairs(space: Space) -> list[tuple[int, int]]:
+    if space.n_components < 2:
+        raise InputError("one dimension has no pairs to show; plot_map draws it as a line.")
+    return sorted(combinations(range(space.n_components), 2), key=lambda pair: pair[::-1])
+
+
+def _reach(shown: Map) -> float:
+    """How far points and most of the ellipses reach from the middle of the points."""
+    middle = 0.5 * (shown.points.min(axis=0) + shown.points.max(axis=0))
+    away = np.abs(shown.points - middle)
+    reach = float(away.max()) or 1.0
+    if shown.ellipses is None:
+        return reach
+    ends = (away + _extent(shown.ellipses)).max(axis=1)
+    return max(reach, float(np.quantile(ends, _MOST)))
+
+
+def _extent(shapes: Ellipses) -> Floats:
+    """Half the width and half the height (n, 2) of ellipses."""
+    (a, b), angle = shapes.half_lengths.T, shapes.angles
+    wide = np.hypot(a * np.cos(angle), b * np.sin(angle))
+    high = np.hypot(a * np.sin(angle), b * np.cos(angle))
+    return np.column_stack([wide, high])
+
+
+def _height(shown: Map) -> float:
+    """Inches of a new figure: on a line with names, every name has its row."""
+    if shown.names is None or shown.intervals is None:
+        return _SIDE
+    return min(0.6 + _ROW * len(shown.points), _TALLEST)
+
+
+def _around(values: Floats, reach: float) -> tuple[float, float]:
+    middle = 0.5 * float(values.min() + values.max())
+    return middle - reach, middle + reach
+
+
+def _title(dimension: int, share: float) -> str:
+    return f"dimension {dimension + 1}: {share:.0%} of the spread"
+
+
 # --- drawing ----------------------------------------------------------------------------------
 
 
-def _draw_ellipses(ax: Axes, shapes: Ellipses, colours: Sequence[str]) -> None:
+def _draw(ax: Axes, shown: Map, colours: Sequence[str], suffix: str = "") -> None:
+    """Draw points and ellipses or intervals, each an artist with its gid."""
+    from matplotlib.lines import Line2D
+
+    if shown.ellipses is not None:
+        _draw_ellipses(ax, shown.ellipses, colours, suffix)
+    if shown.intervals is not None:
+        for i, (start, end, below) in enumerate(shown.intervals.tolist()):
+            across, gid = [start, float(shown.points[i, 0]), end], f"ellipse-{i}{suffix}"
+            bar = Line2D(across, [below] * 3, color=colours[i], lw=1.5, zorder=1, gid=gid)
+            bar.set(marker="o", markersize=2.4, markevery=[1])
+            ax.add_line(bar)
+    for i, (x, y) in enumerate(shown.points.tolist()):
+        dot = Line2D([x], [y], color=colours[i], ls="", marker="o", zorder=2)
+        dot.set(markersize=4.2, markeredgewidth=0.5, gid=f"object-{i}{suffix}")
+        ax.add_line(dot)
+    ax.set_xticks([])  # rotation and, for most models, scale have no meaning
+    ax.set_yticks([])
+
+
+def _draw_ellipses(ax: Axes, shapes: Ellipses, colours: Sequence[str], suffix: str) -> None:
     from matplotlib.patches import Ellipse
 
-    for centre, half, angle, colour in zip(*shapes, colours, strict=True):
+    for i, (centre, half, angle) in enumerate(zip(*shapes, strict=True)):
         patch = Ellipse(
             tuple(centre),
             *(2.0 * half),
             angle=float(np.degrees(angle)),
-            facecolor=(colour, 0.12),
-            edgecolor=(colour, 0.45),
+            facecolor=(colours[i], 0.12),
+            edgecolor=(colours[i], 0.45),
             lw=0.8,
             zorder=1,
+            gid=f"ellipse-{i}{suffix}",
         )
-        ax.add_patch(patch)
+        ax.add_artist(patch)
+    extent = _extent(shapes)  # all at once: add_patch would work it out for each, slowly
+    ax.update_datalim(np.vstack([shapes.centres - extent, shapes.centres + extent]))
 
 
-def _write_names(ax: Axes, shown: Map, colours: Sequence[str]) -> None:
-    from matplotlib.text import Text
-    from matplotlib.transforms import Bbox
-
-    assert shown.names is not None
-    figure = ax.get_figure(root=True)
+def _settle(ax: Axes) -> None:
+    """Lay the figure out, so that sizes in pixels are final."""
+    figure: Figure | None = ax.get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()  # settles the layout, so that sizes in pixels are final
-    inside = ax.get_window_extent()
-    pixels = ax.transData.transform(shown.points)
-    taken = [Bbox.from_extents(u - 3, v - 3, u + 3, v + 3) for u, v in pixels]
-    above = [place for place in _DIRECTIONS if place[1] > 0]
-    directions = _DIRECTIONS if shown.intervals is None else above
-    places = [(reach, *place) for reach in _REACHES for place in directions]
-    for i, name in enumerate(shown.names):
-        for reach, dx, dy, horizontal, vertical in places:
-            line = {"arrowstyle": "-", "color": colours[i], "lw": 0.5, "shrinkA": 0, "shrinkB": 3}
-            text = ax.annotate(
-                name.replace("$", r"\$"),  # a dollar sign would start a formula
-                tuple(shown.points[i]),
-                xytext=(reach * dx, reach * dy),
-                textcoords="offset points",
-                ha=horizontal,
-                va=vertical,
-                fontsize=8,
-                color=colours[i],
-                arrowprops=line if reach > _REACHES[0] else None,
-            )
-            text.get_window_extent()  # puts the words in their place
-            box = Text.get_window_extent(text)  # of the words alone, without the line
-            free = not any(box.overlaps(other) for other in taken)
-            if free and inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1):
-                break
-            if (reach, dx, dy, horizontal, vertical) != places[-1]:  # the last stands anyway
-                text.remove()
-        taken.append(box)
+    figure.draw_without_rendering()
+
+
+def _new_half(pairs: Sequence[tuple[int, int]]) -> list[Axes]:
+    """Axes of a new figure, one for each pair, across and up."""
+    count = pairs[-1][1]
+    size = min(_PANEL * count, _WIDEST) if count > 1 else _SIDE
+    figure = new_figure(size, size)
+    grid = figure.add_gridspec(count, count)
+    return [figure.add_subplot(grid[y - 1, x]) for x, y in pairs]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.metrics import reliability_table
-from tercet.plots.axes import new_axes
+from tercet.plots.axes import new_axes, next_colour
+from tercet.plots.words import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,9 +56,10 @@ def plot_reliability(
     filled = table.count > 0
     x, y = table.confidence[filled], table.accuracy[filled]
     share = table.count[filled] / table.count.sum()
-    (line,) = ax.plot(x, y, lw=1, zorder=2, label=label)
+    colour = next_colour(ax)
+    ax.plot(x, y, color=colour, lw=1, zorder=2, label=None if label is None else plain(label))
     area = np.maximum(_LARGEST * share, _SMALLEST)
-    ax.scatter(x, y, s=area, color=line.get_color(), zorder=3)
+    ax.scatter(x, y, s=area, color=colour, zorder=3)
     ax.set_aspect("equal")
     ax.set_xlabel("confidence")
     ax.set_ylabel("share right")

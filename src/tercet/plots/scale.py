@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tercet.errors import InputError
-from tercet.plots.axes import COLOURS, new_axes
+from tercet.plots.axes import COLOURS, new_axes, new_figure
+from tercet.plots.words import plain
 from tercet.uses.scale.goodness import GoodnessOfFit
 from tercet.uses.scale.intervals import Floats
 from tercet.uses.scale.result import PerceptualScale
@@ -61,7 +62,7 @@ def plot_scale(
             marker=_MARKS[k % len(_MARKS)],
             ms=4.5,
             lw=1.0,
-            label=None if curve.label is None else curve.label.replace("$", r"\$"),
+            label=None if curve.label is None else plain(curve.label),
         )
     normalised = all(one.is_normalised for one in _labelled(scale).values())
     ax.set_xlabel("stimulus")
@@ -83,12 +84,7 @@ def plot_residuals(
         Where to draw; default a new figure.
     """
     if axes is None:
-        first = new_axes()
-        figure = first.get_figure(root=True)
-        assert figure is not None
-        first.remove()
-        figure.set_size_inches(9.0, 4.2)
-        axes = list(figure.subplots(1, 2))
+        axes = list(new_figure(9.0, 4.2).subplots(1, 2))
     if len(axes) != 2:
         raise InputError(f"plot_residuals draws into two axes, got {len(axes)}.")
     left, right = axes

@@ -90,14 +90,17 @@ def decide(
     parts = []
     if first:
         parts.append(
-            f"Accuracy on left-out answers rises up to {dimensions[first]} "
+            f"Accuracy on left-out answers rises up to {_many(dimensions[first])} "
             f"(t-tests, the last p = {p_values[first - 1]:.2g})."
         )
     else:
-        parts.append(f"Accuracy on left-out answers does not clearly rise above {dimensions[0]}.")
+        parts.append(
+            "Accuracy on left-out answers does not clearly rise above that in "
+            f"{_many(dimensions[0])}."
+        )
     for step, found in enumerate(gains[: place - first]):
         parts.append(
-            f"{dimensions[first + step + 1]} predict left-out answers better than "
+            f"{_many(dimensions[first + step + 1])} predict left-out answers better than "
             f"{dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
         )
     if place + 1 == len(dimensions):
@@ -109,14 +112,19 @@ def decide(
     told = f"({last.nats:+.1f} ± {last.error:.1f} nats in all)"
     if clear:
         parts.append(
-            f"{more} seem to predict better {told}, but leaving one out is a guess for "
+            f"{_many(more)} seem to predict better {told}, but leaving one out is a guess for "
             f"{left_out(more).rough:.0%} of them there, so this is not believed. Ask more."
         )
         return Decision(chosen, "at least", " ".join(parts))
     if last.nats > 0.0:
         parts.append(
-            f"{more} predict a little better {told}: the answers do not tell {chosen} from {more}."
+            f"{_many(more)} predict a little better {told}: the answers do not tell {chosen} from "
+            f"{more}."
         )
         return Decision(chosen, "at least", " ".join(parts))
-    parts.append(f"{more} predict no better than {chosen} {told}.")
+    parts.append(f"{_many(more)} predict no better than {chosen} {told}.")
     return Decision(chosen, "decided", " ".join(parts))
+
+
+def _many(count: int) -> str:
+    return f"{count} dimension{'' if count == 1 else 's'}"

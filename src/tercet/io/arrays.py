@@ -1,0 +1,159 @@
+"""Integer arrays: .npy, .npz and whitespace text, rows (anchor, near, far) or (a, b, c, d)."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import COLUMNS, EXTRAS, check
+from tercet.errors import InputError
+from tercet.files import write_whole
+from tercet.io.archive import pack, unpack
+from tercet.io.formats import Format
+from tercet.io.reading import Options, Reading
+from tercet.io.source import Source
+from tercet.triplets import Triplets, restore
+
+__all__ = ["ARRAY", "FIELDS", "extras_of", "find_comparisons", "known_of", "refuse_columns"]
+
+# The names under which an .npz file may have its comparisons, the first that is there.
+_KEYS = ("triplets", "quadruplets", "comparisons", "answers", "array", "x", "arr_0")
+FIELDS = ("observers", "screens", "weights", "response_times")
+
+
+def _matches(source: Source) -> bool:
+    if source.kind in ("npy", "npz"):
+        return True
+    words = (source.words if source.kind == "text" else None) or []
+    return len(words) in COLUMNS and all(map(_is_number, words))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _read(source: Source, options: Options) -> Reading:
+    refuse_columns(source, options)
+    if source.kind not in ("npy", "npz"):
+        return _read_text(source, options)
+    arrays = unpack(source)
+    cells = find_comparisons(source, arrays)
+    given = options._asdict()
+    fields = extras_of(arrays) | {
+        field: given[field] for field in ("names", "n_objects") if given[field] is not None
+    }
+    try:
+        checked = check(cells, **fields)
+    except InputError as error:
+        raise InputError(f"{source.path}: {error}") from None
+    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(cells))
+
+
+def refuse_columns(source: Source, options: Options) -> None:
+    """Refuse a map of columns for a file that has no titles."""
+    if options.columns:
+        raise InputError(
+            f"{source.path}: columns are for tables with titles, and this file is an array "
+            "without any; leave columns out."
+        )
+
+
+def find_comparisons(
+    source: Source, arrays: dict[str, NDArray[Any]], keys: tuple[str, ...] = _KEYS
+) -> NDArray[Any]:
+    """The comparisons among the arrays of a file; the only array, whatever its name."""
+    found = next((arrays[key] for key in keys if key in arrays), None)
+    if found is None and len(arrays) == 1:
+        (found,) = arrays.values()
+    if found is None:
+        hint = " It is an ensemble: use tc.Ensemble.load." if "header" in arrays else ""
+        raise InputError(
+            f"{source.path} has no array 'triplets' (or {', '.join(map(repr, keys[1:]))}); arrays "
+            f"found: {', '.join(map(repr, arrays))}.{hint}"
+        )
+    return found
+
+
+def extras_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """What else the arrays of a file say about the comparisons; other arrays are ignored."""
+    fields: dict[str, Any] = {
+        field: arrays[key]
+        for title, field in EXTRAS.items()
+        for key in (title, field)
+        if key in arrays
+    }
+    if "names" in arrays:
+        fields["names"] = np.atleast_1d(arrays["names"]).astype(str).tolist()
+    if "n_objects" in arrays:
+        fields["n_objects"] = arrays["n_objects"].tolist()
+    return fields
+
+
+def _read_text(source: Source, options: Options) -> Reading:
+    table = source.headerless
+    wrong = next((code for code in table.codes.flat if not _is_number(table.unique[code])), None)
+    if wrong is not None:
+        row = int((table.codes == wrong).any(axis=1).argmax())
+        raise InputError(
+            f"{table.where(row)}: {table.unique[wrong]!r} is not a number. An array has the "
+            "numbers of objects; a table of names needs commas or tabs between its columns."
+        )
+    if len(table.header) not in COLUMNS:
+        raise InputError(
+            f"{table.where(0)}: there are {len(table.header)} columns; an array has 3 (anchor, "
+            "near, far) or 4 (a, b, c, d: a–b is closer than c–d)."
+        )
+    cells = table.numbers_or_text(table.codes)
+    if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
+        cells = np.array([float(cell) for cell in table.unique])[table.codes]
+    checked = check(cells, options.n_objects, options.names, where=table.where)
+    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table))
+
+
+def known_of(triplets: Triplets) -> dict[str, Any]:
+    """The arrays beside the comparisons: names, observers, … where they are known."""
+    arrays = {field: getattr(triplets, field) for field in FIELDS}
+    if triplets.names is not None:
+        arrays["names"] = np.array(triplets.names)
+    return {field: values for field, values in arrays.items() if values is not None}
+
+
+def _write(triplets: Triplets, path: Path) -> None:
+    """Write .npz, which keeps all; .npy or text, if there is nothing but numbers."""
+    known = known_of(triplets)
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        arrays = {"triplets": triplets.array, "n_objects": np.array(triplets.n_objects), **known}
+        write_whole(path, pack(arrays))
+        return
+    if suffix not in (".npy", ".txt"):
+        raise InputError(f"{path}: the name of an array ends in .npz, .npy or .txt.")
+    if known:
+        raise InputError(
+            f"{path}: {suffix} holds the comparisons only, and these answers have "
+            f"{', '.join(known)}. Write .npz or .csv instead, which keep all."
+        )
+    content = io.BytesIO()
+    if suffix == ".npy":
+        np.save(content, triplets.array, allow_pickle=False)
+    else:
+        np.savetxt(content, triplets.array, fmt="%d")
+    write_whole(path, content.getvalue())
+
+
+ARRAY = Format(
+    "array",
+    "an array of object numbers",
+    ".npy, .npz, or 3 or 4 numbers on each line with spaces between",
+    _matches,
+    _read,
+    _write,
+)

@@ -1,0 +1,274 @@
+"""The formats of cblearn: comparisons as a query and, in most of them, a response.
+
+In cblearn 0.4.0 a query is a row (i, j, k) or (i, j, k, l), and its response says whether i–j is
+closer than i–k, or than k–l: True, 1 or a positive count says yes; False, 0 or −1 or a negative
+count says no. Responses that are all 0 or 1 are Boolean; among others, 0 is "undecided". In
+list-order there is no response, because the answer to every query is yes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import IntArray, check_shape, row_number
+from tercet.errors import DataWarning, InputError
+from tercet.files import write_whole
+from tercet.io.answered import rename
+from tercet.io.archive import array_names, pack, unpack
+from tercet.io.arrays import extras_of, find_comparisons, known_of, refuse_columns
+from tercet.io.choices import BESIDE, Choices, beside
+from tercet.io.formats import Format
+from tercet.io.reading import Options, Reading, Skipped, count_skipped
+from tercet.io.source import Source
+from tercet.triplets import Triplets, as_triplets
+
+__all__ = ["CBLEARN", "from_cblearn", "to_cblearn"]
+
+_QUERY = ("triplets", "quadruplets", "queries", "query", "x", "arr_0")
+_RESPONSE = ("responses", "response", "y")
+_TITLES = ("i", "j", "k", "l")
+_UNDECIDED = "are undecided (a response of 0 beside counts)"
+_WORDS = {"true": "1", "false": "0"}
+
+
+def from_cblearn(
+    query: Any,
+    response: Any = None,
+    *,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+) -> Triplets:
+    """Answers from arrays of cblearn; a `DataWarning` counts the undecided, which are left out.
+
+    Parameters
+    ----------
+    query : array-like of shape (m, 3) or (m, 4)
+        Rows (i, j, k) or (i, j, k, l).
+    response : array-like of shape (m,), optional
+        True or False, 1 or 0, 1 or −1, or counts of either sign: whether i–j is closer than i–k
+        (or k–l). Counts become weights. Without, the answer to every query is yes (list-order).
+    n_objects, names
+        As in `Triplets`.
+
+    Examples
+    --------
+    >>> from_cblearn([[0, 1, 2], [0, 2, 1]], [True, False]).array
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    asked = Triplets(query, n_objects=n_objects, names=names)
+    if response is None:
+        return asked
+    votes = _votes(np.ravel(response))
+    if votes.shape != (len(asked),):
+        raise InputError(f"there are {len(asked)} queries, but {len(votes)} responses.")
+    kept = votes != 0
+    if not kept.all():
+        warnings.warn(
+            f"{np.count_nonzero(~kept)} of {len(kept)} responses are 0 (undecided) and were left "
+            "out.",
+            DataWarning,
+            stacklevel=2,
+        )
+    weights = np.abs(votes[kept])
+    return Triplets(
+        _turn(asked.array, votes < 0)[kept],
+        n_objects=asked.n_objects,
+        names=asked.names,
+        weights=None if (weights == 1).all() else weights,
+    )
+
+
+def to_cblearn(
+    triplets: Any,
+    format: str = "list-order",  # noqa: A002 - their word
+) -> IntArray | tuple[IntArray, NDArray[Any]]:
+    """Answers as arrays for cblearn; names, observers and screens stay behind.
+
+    Parameters
+    ----------
+    triplets : Triplets, array-like or data frame
+        The answers. Weights must be counts.
+    format : {"list-order", "list-boolean", "list-count"}
+        As cblearn calls them.
+
+    Returns
+    -------
+    query : (m, 3) or (m, 4) array
+        Of list-order alone, near before far. Of the others with the pair of the smaller number
+        first (j < k), as cblearn's own conversion has it.
+    response : (m,) array
+        Of list-boolean: whether the first pair is closer. Of list-count: how often it was found so,
+        negative where the second was. In the other formats an answer with a count is repeated.
+
+    Examples
+    --------
+    >>> to_cblearn([[0, 2, 1]], "list-boolean")
+    (array([[0, 1, 2]]), array([False]))
+    """
+    answers = as_triplets(triplets)
+    votes = answers.votes if answers.weights is not None else np.ones(len(answers), np.int64)
+    if votes is None:
+        raise InputError("cblearn has counts and no weights, and these weights are not whole.")
+    if format == "list-order":
+        return np.repeat(answers.array, votes, axis=0)
+    turned = _turned(answers.array)
+    query = _turn(answers.array, turned)
+    if format == "list-count":
+        return query, np.where(turned, -votes, votes)
+    if format == "list-boolean":
+        return np.repeat(query, votes, axis=0), np.repeat(~turned, votes)
+    raise InputError(
+        f"format must be 'list-order', 'list-boolean' or 'list-count', got {format!r}."
+    )
+
+
+def _turn(array: IntArray, turned: NDArray[np.bool_]) -> IntArray:
+    """With the two pairs exchanged in the chosen rows."""
+    order = [0, 2, 1] if array.shape[1] == 3 else [2, 3, 0, 1]
+    return np.where(turned[:, np.newaxis], array[:, order], array)
+
+
+def _turned(array: IntArray) -> NDArray[np.bool_]:
+    """Whether the far pair has the smallest object in which the pairs differ (m,)."""
+    near, far = (array[:, 1:2], array[:, 2:]) if array.shape[1] == 3 else np.split(array, 2, axis=1)
+    turned: NDArray[np.bool_] = near.min(axis=1) > far.min(axis=1)
+    return turned
+
+
+def _votes(response: Any, where: Callable[[int], str] = row_number) -> NDArray[np.float64]:
+    """How often the first pair was found closer (m,), negative where the second was."""
+    try:
+        values = np.asarray(response, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"responses must be True or False, or whole numbers; got {response!r:.80}."
+        ) from None
+    whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < 2.0**53)
+    if not whole.all():
+        row = int((~whole).argmax())
+        raise InputError(
+            f"{where(row)}: the response is {values[row]}; it is True or False, 1 or −1, or a "
+            "count."
+        )
+    return np.where(values == 0, -1.0, 1.0) if np.isin(values, (0, 1)).all() else values
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def _matches(source: Source) -> bool:
+    if source.kind == "npz":
+        names = array_names(source)
+        return bool(names & {*_QUERY} and names & {*_RESPONSE})
+    return source.titles >= {*_TITLES[:3]} and bool(source.titles & {*_RESPONSE})
+
+
+def _read(source: Source, options: Options) -> Reading:
+    if source.kind in ("npy", "npz"):
+        return _read_arrays(source, options)
+    table = rename(source.table, options.columns, (*_TITLES, "response", *BESIDE))
+    rows = len(table)
+    places = [table.need(title) for title in _TITLES[:3]]
+    last = table.find("l")
+    places += [] if last is None else [last]
+    response = table.need("response", *_RESPONSE)
+    unanswered = table.blank([response])[:, 0]
+    skipped = count_skipped("without an answer", unanswered, table.line)
+    table = table.take(~unanswered)
+    table.reject_blank(places)
+    numeric = replace(table, unique=[_WORDS.get(cell.lower(), cell) for cell in table.unique])
+    answers = numeric.numbers(response, "response", "1, 0 or -1")
+    choices = Choices(
+        table.objects(table.codes[:, places], options.names),
+        np.arange(len(table)),
+        beside(table),
+        table.where,
+    )
+    return _answered(source, options, choices, answers, rows, skipped, table.line)
+
+
+def _read_arrays(source: Source, options: Options) -> Reading:
+    refuse_columns(source, options)
+    arrays = unpack(source)
+    query = find_comparisons(source, arrays, (*_QUERY, "array"))
+    response = next((arrays[key] for key in _RESPONSE if key in arrays), None)
+    known = extras_of(arrays)
+    names, n_objects = known.pop("names", None), known.pop("n_objects", None)
+    options = Options(
+        n_objects if options.n_objects is None else options.n_objects,
+        names if options.names is None else options.names,
+    )
+    try:
+        check_shape(query)
+    except InputError as error:
+        raise InputError(f"{source.path}: {error}") from None
+    answers = np.ones(len(query)) if response is None else response
+    for field, values in (*known.items(), ("responses", answers)):
+        if values.shape != (len(query),):
+            raise InputError(
+                f"{source.path}: {field} must have one entry per query, {len(query)} in all; got "
+                f"shape {values.shape}."
+            )
+
+    def where(row: int) -> str:
+        return f"{source.path}: {row_number(row)}"
+
+    choices = Choices(query, np.arange(len(query)), known, where)
+    return _answered(source, options, choices, answers, len(query), (), row_number)
+
+
+def _answered(
+    source: Source,
+    options: Options,
+    asked: Choices,
+    response: NDArray[Any],
+    rows: int,
+    skipped: tuple[Skipped, ...],
+    line: Callable[[int], str],
+) -> Reading:
+    """The queries, each turned as its response says."""
+    votes = _votes(response, asked.where)
+    known = dict(asked.known)
+    if (np.abs(votes) > 1).any():
+        if "weights" in known:
+            raise InputError(f"{source.path} has counts and weights; keep one of them.")
+        known["weights"] = np.abs(votes)
+    decided = votes != 0
+    choices = asked._replace(
+        cells=_turn(asked.cells, votes < 0)[decided],
+        choice=asked.choice[decided],
+        known=known,
+    )
+    skipped = (*skipped, *count_skipped(_UNDECIDED, ~decided, line))
+    return choices.read(
+        source.path, options, CBLEARN.name, CBLEARN.title, rows=rows, skipped=skipped
+    )
+
+
+def _write(triplets: Triplets, path: Path) -> None:
+    """Write .npz with the arrays triplets (or quadruplets) and responses, and what is known."""
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"{path}: the arrays of cblearn are written as .npz; end the name so.")
+    query, response = to_cblearn(triplets, "list-count")
+    known = known_of(triplets)
+    known.pop("weights", None)  # the responses count
+    arrays = {_QUERY[triplets.is_quadruplets]: query, "responses": response, **known}
+    write_whole(path, pack(arrays | {"n_objects": np.array(triplets.n_objects)}))
+
+
+CBLEARN = Format(
+    "cblearn",
+    "arrays of cblearn",
+    ".npz with triplets and responses; or columns i, j, k (and l), response",
+    _matches,
+    _read,
+    _write,
+)

@@ -1,0 +1,236 @@
+"""Difference scaling: quads and triads as the R package MLDS and the Python package mlds have them.
+
+In both, an answer is 1 if the second pair differs more than the first, and 0 if the first differs
+more. The pairs of a quad are (S1, S2) and (S3, S4), those of a triad (S1, S2) and (S2, S3). R has
+the ranks of the stimuli, from 1, and the column resp (Knoblauch & Maloney, J. Stat. Software 25(2),
+2008); Python has their physical values and the column Response.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import EXTRAS, row_number
+from tercet.errors import InputError
+from tercet.files import write_whole
+from tercet.io.answered import named, rename
+from tercet.io.cells import Cells
+from tercet.io.choices import BESIDE, Choices, beside, reject_equal
+from tercet.io.formats import Format
+from tercet.io.reading import Options, Reading, count_skipped
+from tercet.io.source import Source
+from tercet.triplets import Triplets
+
+__all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
+
+Ints = NDArray[np.int64]
+
+_RESPONSE = ("resp", "response")
+_ANSWERS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_NO_ANSWER = ("", "na", "nan", "none", "null")
+# What a row becomes if the first pair differs more, and if the second does.
+_QUAD = np.array([[2, 3, 0, 1], [0, 1, 2, 3]])
+_TRIAD = np.array([[1, 2, 0], [1, 0, 2]])
+
+
+def _stimuli(n: int) -> list[str]:
+    return [f"s{k}" for k in range(1, n + 1)]
+
+
+def _matches(source: Source, n: int) -> bool:
+    titles = source.titles
+    if not titles >= set(_stimuli(n)) or not titles & set(_RESPONSE):
+        return False
+    return n == 4 or "s4" not in titles
+
+
+def _read(source: Source, options: Options, n: int) -> Reading:
+    chosen = MLDS_QUADS if n == 4 else MLDS_TRIADS
+    table = rename(source.table, options.columns, (*_RESPONSE, *_stimuli(n), *BESIDE))
+    rows = len(table)
+    places = [table.need(title) for title in _stimuli(n)]
+    resp = table.need(*_RESPONSE)
+    unanswered = np.array([cell.lower() in _NO_ANSWER for cell in table.unique])[table.column(resp)]
+    skipped = count_skipped("without an answer", unanswered, table.line)
+    table = table.take(~unanswered)
+    table.reject_blank(places)
+    larger = _answers(table, resp)
+    for first, second in ((0, 1), (2, 3)) if n == 4 else ((0, 1), (1, 2), (0, 2)):
+        cure = "They are stimuli that differ; correct or remove the line."
+        reject_equal(table, places[first], places[second], cure)
+    order = (_QUAD if n == 4 else _TRIAD)[larger]
+    codes = np.take_along_axis(table.codes[:, places], order, axis=1)
+    numbers, names = _number(table, codes, options)
+    choices = Choices(numbers, np.arange(len(table)), beside(table), table.where)
+    options = options._replace(names=names)
+    return choices.read(table.path, options, chosen.name, chosen.title, rows=rows, skipped=skipped)
+
+
+def _answers(table: Cells, resp: int) -> Ints:
+    """Which pair differs more (rows,): 0 the first, 1 the second."""
+    answers = np.array([_ANSWERS.get(cell.lower(), -1) for cell in table.unique], dtype=np.int64)
+    larger: Ints = answers[table.column(resp)]
+    if (larger < 0).any():
+        row = int((larger < 0).argmax())
+        raise InputError(
+            f"{table.where(row)}: {table.header[resp]} is "
+            f"{table.unique[table.codes[row, resp]]!r}; it is 1 if the second pair differs more, 0 "
+            "if the first does, and NA if there was no answer."
+        )
+    return larger
+
+
+def _number(table: Cells, codes: Ints, options: Options) -> tuple[Ints, list[str]]:
+    """Number the stimuli in the order of their values; returns numbers (m, k) and names."""
+    labels = {code: _label(table.unique[code]) for code in np.unique(codes).tolist()}
+    if options.names is None:
+        names = _in_order(table, codes, labels, options.n_objects)
+        place = {name: i for i, name in enumerate(names)}
+    else:
+        names = named(options)
+        place = {_label(str(name)): i for i, name in enumerate(names)}
+        ranks = {str(i + 1): i for i in range(len(names))}
+        if not place.keys() >= {*labels.values()}:
+            _reject_unknown(table, codes, labels, (place, ranks))
+            place = ranks
+    numbers = np.zeros(len(table.unique), dtype=np.int64)
+    numbers[list(labels)] = [place[label] for label in labels.values()]
+    return numbers[codes], names
+
+
+def _reject_unknown(
+    table: Cells, codes: Ints, labels: dict[int, str], known: Sequence[dict[str, int]]
+) -> None:
+    """Refuse stimuli if no table of those that are known has all of them."""
+    unknown = [[code for code, label in labels.items() if label not in each] for each in known]
+    if all(unknown):
+        row = int(np.isin(codes, unknown[-1]).any(axis=1).argmax())
+        cell = next(table.unique[code] for code in codes[row] if code in unknown[-1])
+        raise InputError(
+            f"{table.where(row)}: the stimulus {cell!r} is not one of the {len(known[0])} names, "
+            "nor is it a rank from 1. Add it to names or correct it."
+        )
+
+
+def _label(cell: str) -> str:
+    """One text for one value: 0.3, .30 and 0.30000000000000004 are the same stimulus."""
+    try:
+        return f"{float(cell) + 0:.10g}"
+    except ValueError:
+        return cell
+
+
+def _in_order(
+    table: Cells, codes: Ints, labels: dict[int, str], n_objects: int | None
+) -> list[str]:
+    """The values that occur in rising order; all ranks, where it is said how many there are."""
+    for code in labels:
+        try:
+            finite = bool(np.isfinite(float(table.unique[code])))
+        except ValueError:
+            finite = False
+        if not finite:
+            row = int((codes == code).any(axis=1).argmax())
+            raise InputError(
+                f"{table.where(row)}: the stimulus is {table.unique[code]!r}, not a number. "
+                "Stimuli are ranks from 1 or physical values; for others give their names in order."
+            )
+    names = sorted(set(labels.values()), key=float)
+    ranks = [str(i + 1) for i in range(n_objects or 0)]
+    return ranks if {*names} < {*ranks} else names
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _write(triplets: Triplets, path: Path, n: int) -> None:
+    """Write physical values if the names are numbers in rising order, and ranks if not.
+
+    Both packages expect the stimuli of a pair, and those of a triad, in rising order.
+    """
+    votes = triplets.votes if triplets.weights is not None else np.ones(len(triplets), np.int64)
+    if votes is None:
+        raise InputError(
+            f"{path}: MLDS has one row per answer, and these weights are no counts. Write CSV."
+        )
+    shown, larger = _as_quads(triplets) if n == 4 else _as_triads(triplets, path)
+    values = _values(triplets.names)
+    titles = ["resp", *(word.upper() for word in _stimuli(n))]
+    stimuli: NDArray[Any] = shown + 1
+    if values is not None:
+        titles = ["Response", *_stimuli(n)]
+        stimuli = np.array(values, dtype=object)[shown]
+    columns = [larger, *stimuli.T]
+    for word in BESIDE:
+        if (known := getattr(triplets, EXTRAS[word])) is not None:
+            titles, columns = [*titles, word], [*columns, known]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(titles)
+    cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
+    for row, count in zip(zip(*cells, strict=True), votes, strict=True):
+        writer.writerows([row] * count)
+    write_whole(path, text.getvalue().encode("utf-8"))
+
+
+def _as_quads(triplets: Triplets) -> tuple[Ints, Ints]:
+    """Quads (m, 4), each pair in rising order and the lower one first, and the answers (m,)."""
+    pairs = np.sort(triplets.pairs().reshape(-1, 2, 2), axis=2)
+    near, far = pairs[:, 0], pairs[:, 1]
+    near_first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
+    order = np.where(near_first[:, np.newaxis], [0, 1], [1, 0])
+    quads = np.take_along_axis(pairs, order[:, :, np.newaxis], axis=1).reshape(-1, 4)
+    return quads, near_first.astype(np.int64)
+
+
+def _as_triads(triplets: Triplets, path: Path) -> tuple[Ints, Ints]:
+    """Triads (m, 3) in rising order, and the answers (m,)."""
+    if triplets.is_quadruplets:
+        raise InputError(f"{path}: these are quadruplets; write them as mlds-quads.")
+    ordered = np.sort(triplets.array, axis=1)
+    anchor, near, _ = triplets.array.T
+    outside = ordered[:, 1] != anchor
+    if outside.any():
+        raise InputError(
+            f"{path}: in {row_number(int(outside.argmax()))} the anchor is not between the two "
+            f"others ({np.count_nonzero(outside)} such rows in all), as in a triad. Write "
+            "mlds-quads."
+        )
+    return ordered, (near < anchor).astype(np.int64)
+
+
+def _values(names: Sequence[str] | None) -> list[str] | None:
+    """The names, if they are numbers in rising order and not just ranks."""
+    try:
+        values = np.array([float(name) for name in names or ()])
+    except ValueError:
+        return None
+    ranks = np.array_equal(values, np.arange(1, len(values) + 1))
+    rising = bool(np.isfinite(values).all() and (np.diff(values) > 0).all())
+    return list(names) if names and rising and not ranks else None
+
+
+MLDS_QUADS = Format(
+    "mlds-quads",
+    "quads of MLDS",
+    "columns resp (or Response), S1, S2, S3, S4",
+    partial(_matches, n=4),
+    partial(_read, n=4),
+    partial(_write, n=4),
+)
+MLDS_TRIADS = Format(
+    "mlds-triads",
+    "triads of MLDS",
+    "columns resp (or Response), S1, S2, S3",
+    partial(_matches, n=3),
+    partial(_read, n=3),
+    partial(_write, n=3),
+)

@@ -1,0 +1,125 @@
+"""Answers as a tidy table in Parquet, through pyarrow."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tercet.checks import EXTRAS, find_columns
+from tercet.errors import InputError
+from tercet.files import write_whole
+from tercet.io.cells import Cells, make_cells
+from tercet.io.formats import Format
+from tercet.io.reading import Options, Reading
+from tercet.io.source import Source
+from tercet.io.tidy import columns_of, read_columns
+from tercet.triplets import Triplets
+
+__all__ = ["PARQUET"]
+
+
+def _import_pyarrow(path: str | Path) -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: Parquet needs pyarrow; install it with pip install 'tercet[parquet]', or "
+            "use CSV."
+        ) from None
+    return pyarrow
+
+
+def _matches(source: Source) -> bool:
+    return source.kind == "parquet"
+
+
+def _read(source: Source, options: Options) -> Reading:
+    path = source.path
+    if source.kind != "parquet":
+        raise InputError(f"{path} is not a Parquet file: it does not begin with PAR1.")
+    pyarrow = _import_pyarrow(path)
+    damage = (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError)
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.content))
+        titles = list(file.schema_arrow.names)
+    except damage as error:
+        raise _refusal(path, error) from None
+    header = make_cells(path, titles, [], []).renamed(options.columns).header
+    try:
+        columns, extras = find_columns(header)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    places = [*columns, *extras.values()]
+    try:
+        wanted = file.read(columns=[titles[i] for i in places]).unify_dictionaries()
+        parts = [_encode(pyarrow, wanted.column(titles[i])) for i in places]
+    except damage as error:
+        raise _refusal(path, error) from None
+    if not len(wanted):
+        raise InputError(f"{path} has a header but no answers; at least one answer is needed.")
+    table = _make_table(path, [header[i] for i in places], parts)
+    return read_columns(table, options, PARQUET.name, PARQUET.title)
+
+
+def _refusal(path: str, error: Exception) -> InputError:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return InputError(f"{path} is a damaged Parquet file ({said}). Save it again.")
+
+
+def _encode(pyarrow: Any, column: Any) -> tuple[list[str], Any]:
+    """The distinct cells of a column as text, and which of them each row has; −1: none."""
+    whole = column.combine_chunks()
+    if not pyarrow.types.is_dictionary(whole.type):
+        whole = whole.dictionary_encode()
+    indices = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return [_as_text(value) for value in whole.dictionary.to_pylist()], indices
+
+
+def _as_text(value: Any) -> str:
+    """A cell as a table in text would have it; empty if missing."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))  # whole numbers become floats where one of them was missing
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def _make_table(path: str, header: list[str], parts: list[tuple[list[str], Any]]) -> Cells:
+    """Cells of encoded columns; their rows are counted from 1."""
+    place: dict[str, int] = {"": 0}
+    codes = []
+    for texts, indices in parts:
+        own = [place.setdefault(text.strip(), len(place)) for text in texts]
+        codes.append(np.array([*own, 0], dtype=np.int64)[indices])  # −1 is the last
+    rows = range(1, len(codes[0]) + 1)
+    return Cells(path, header, list(place), np.column_stack(codes), rows, unit="row")
+
+
+def _write(triplets: Triplets, path: Path) -> None:
+    """Write the columns of a tidy table; names are stored once and numbered."""
+    pyarrow = _import_pyarrow(path)
+    columns: dict[str, Any] = dict(columns_of(triplets))
+    if triplets.names is not None:
+        objects = [title for title in columns if title not in EXTRAS]
+        names = pyarrow.array(triplets.names, pyarrow.string())
+        for title, numbers in zip(objects, triplets.array.T, strict=True):
+            indices = pyarrow.array(numbers, pyarrow.int32())
+            columns[title] = pyarrow.DictionaryArray.from_arrays(indices, names)
+    if "response_time" in columns:
+        columns["response_time"] = pyarrow.array(columns["response_time"], from_pandas=True)
+    content = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), content)
+    write_whole(path, content.getvalue())
+
+
+PARQUET = Format(
+    "parquet",
+    "a tidy table in Parquet",
+    "Parquet, with columns anchor, near, far (or a, b, c, d)",
+    _matches,
+    _read,
+    _write,
+)

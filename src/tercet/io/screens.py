@@ -1,0 +1,222 @@
+"""Grids: the few objects of many that are most like an anchor (rank k of m, Food-100)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.errors import InputError
+from tercet.io.answered import named, rename
+from tercet.io.cells import Cells, make_cells
+from tercet.io.choices import BESIDE, Choices, beside
+from tercet.io.formats import Format
+from tercet.io.reading import Catch, Options, Reading, count_skipped
+from tercet.io.source import Source
+from tercet.io.stimuli import short_names
+
+__all__ = ["SCREENS"]
+
+_ANCHOR = ("anchor", "probe")
+_SHOWN = ("shown", "images")
+_KEY = "HIT_screens"  # in the JSON of Food-100
+_CATCH = "catch"
+_REASONS = (
+    "without an answer",
+    "on which nothing was left unchosen",
+    "of catch trials whose right answer is not known",
+)
+
+
+class _Screen(NamedTuple):
+    """A grid, and what was chosen from it."""
+
+    anchor: str
+    chosen: list[str]
+    shown: list[str]
+    ranked: bool = False  # the chosen are in order, the most similar first
+    right: list[str] | None = None  # of a catch trial; empty if it is not known
+
+    def comparisons(self) -> list[tuple[str, str, str]]:
+        """The chosen are nearer than the others, and if ranked each nearer than the next."""
+        far = [each for each in self.shown if each not in self.chosen]
+        rest = [
+            (self.chosen[i + 1 :] if self.ranked else []) + far for i in range(len(self.chosen))
+        ]
+        return [
+            (self.anchor, near, far)
+            for near, others in zip(self.chosen, rest, strict=True)
+            for far in others
+        ]
+
+    def check(self, where: str) -> None:
+        """Refuse what cannot be."""
+        for word, objects in ("chosen", self.chosen), ("shown", self.shown):
+            twice = next((each for i, each in enumerate(objects) if each in objects[:i]), None)
+            if twice is not None:
+                raise InputError(f"{where}: {twice!r} is twice among the {word}. Remove one.")
+        unseen = next((each for each in self.chosen if each not in self.shown), None)
+        if unseen is not None:
+            raise InputError(
+                f"{where}: {unseen!r} was chosen, but is not among the shown "
+                f"({', '.join(map(repr, self.shown[:8]))}{', …' if len(self.shown) > 8 else ''}). "
+                "What is shown includes what is chosen; separate objects by |."
+            )
+
+    def kind(self) -> str:
+        """Empty if this is an answer; catch, or why it is none."""
+        if not self.chosen:
+            return _REASONS[0]
+        if self.right is not None:
+            return _CATCH if self.right else _REASONS[2]
+        return "" if self.comparisons() else _REASONS[1]
+
+
+def _matches(source: Source) -> bool:
+    if source.kind == "json":
+        return f'"{_KEY}"'.encode() in source.content and isinstance(source.json, list)
+    titles = source.titles
+    return bool(titles & {*_ANCHOR} and titles & {*_SHOWN} and titles & {"chosen", "ranked"})
+
+
+def _read(source: Source, options: Options) -> Reading:
+    from_json = source.kind == "json"
+    screens, about = _from_json(source, options) if from_json else _from_table(source, options)
+    for row, screen in enumerate(screens):
+        screen.check(about.where(row))
+    kinds = np.array([screen.kind() for screen in screens], dtype=object)
+    skipped = [count_skipped(reason, kinds == reason, about.line) for reason in _REASONS]
+    asked = np.flatnonzero(kinds == "")
+    said = [screens[row].comparisons() for row in asked]
+    objects = make_cells(source.path, _ANCHOR[:1] * 3, [row for rows in said for row in rows], [])
+    if from_json:  # objects are files of images
+        short = short_names(objects.unique, named(options))
+        objects = replace(objects, unique=[short[cell] for cell in objects.unique])
+    about_asked = about.take(asked)
+    choices = Choices(
+        objects.objects(objects.codes, options.names),
+        np.repeat(np.arange(len(asked)), [len(rows) for rows in said]),
+        beside(about_asked) | {"screens": np.arange(len(asked))},
+        about_asked.where,
+    )
+    return choices.read(
+        source.path,
+        options,
+        SCREENS.name,
+        SCREENS.title,
+        rows=len(screens),
+        skipped=sum(skipped, ()),
+        catch=_catch(screens, about, kinds == _CATCH),
+    )
+
+
+def _catch(screens: list[_Screen], about: Cells, caught: NDArray[np.bool_]) -> Catch | None:
+    if not caught.any():
+        return None
+    trials = [screens[row] for row in np.flatnonzero(caught)]
+    passed = [set(trial.right or ()) <= set(trial.chosen) for trial in trials]
+    observers = beside(about.take(caught)).get("observers")
+    if observers is not None and observers.dtype.kind == "O":
+        observers = observers.astype(str)
+    return Catch(np.array(passed), observers)
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def _from_table(source: Source, options: Options) -> tuple[list[_Screen], Cells]:
+    words = ("anchor", "chosen", "ranked", "shown", *BESIDE)
+    table = rename(source.table, options.columns, words)
+    anchor, shown, ranked = table.need(*_ANCHOR), table.need(*_SHOWN), table.find("ranked")
+    chosen = table.need("chosen") if ranked is None else ranked
+    if ranked is not None and table.find("chosen") is not None:
+        raise InputError(f"{table.path} has both 'chosen' and 'ranked'; keep one of them.")
+    table.reject_blank([anchor, shown])
+    lists = [_split(cell) for cell in table.unique]
+    screens = []
+    for codes in table.codes:
+        name, others = table.unique[codes[anchor]], lists[codes[shown]]
+        right = [name] if name in others else None  # the anchor itself is there to be found
+        screens.append(_Screen(name, lists[codes[chosen]], others, ranked is not None, right))
+    return screens, table
+
+
+def _split(cell: str) -> list[str]:
+    """The objects in a cell: separated by |, or by spaces if all of them are integers."""
+    words = cell.split()
+    if "|" not in cell and all(word.isascii() and word.isdigit() for word in words):
+        return words
+    return [part.strip() for part in cell.split("|") if part.strip()]
+
+
+# --- the JSON of Food-100 ---------------------------------------------------------------------
+
+
+def _from_json(source: Source, options: Options) -> tuple[list[_Screen], Cells]:
+    if options.columns:
+        raise InputError(f"{source.path}: columns are for tables, and this is JSON; leave it out.")
+    tasks = source.json
+    if not isinstance(tasks, list):
+        raise InputError(f"{source.path}: a list of tasks with {_KEY!r} is expected.")
+    screens, about, places = [], [], []
+    for number, task in enumerate(tasks, start=1):
+        where = f"{source.path}, task {number}"
+        listed = _get(where, task, _KEY)
+        if not isinstance(listed, list):
+            raise InputError(f"{where}: {_KEY!r} must be a list, got {listed!r:.80}.")
+        worker = task.get("worker_id")
+        for count, screen in enumerate(listed, start=1):
+            place = f"{number}, screen {count}"
+            screens.append(_json_screen(f"{where}, screen {count}", screen))
+            timer = screen.get("timer")
+            about.append(["" if each is None else str(each) for each in (worker, timer)])
+            places.append(place)
+    if not screens:
+        raise InputError(f"{source.path} has no screens; at least one answer is needed.")
+    header = ["observer", "response_time_ms"]
+    table = replace(make_cells(source.path, header, about, places), unit="task")
+    return screens, table.titled(["nobody", header[1]]) if table.blank([0]).all() else table
+
+
+def _json_screen(where: str, screen: Any) -> _Screen:
+    anchor = _name(where, "probe", _get(where, screen, "probe"))
+    shown = _names(where, "images", _get(where, screen, "images"))
+    chosen = _names(where, "near_answer", _get(where, screen, "near_answer"))
+    if not screen.get("is_catchtrial"):
+        return _Screen(anchor, chosen, shown, right=[anchor] if anchor in shown else None)
+    right = screen.get("correct_answer")
+    known = isinstance(right, list) and all(
+        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < len(shown) for i in right
+    )
+    return _Screen(anchor, chosen, shown, right=[shown[i] for i in right] if known else [])
+
+
+def _get(where: str, entry: Any, key: str) -> Any:
+    if not isinstance(entry, dict) or key not in entry:
+        raise InputError(f"{where}: {key!r} is missing; found {entry!r:.80}.")
+    return entry[key]
+
+
+def _names(where: str, word: str, value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise InputError(f"{where}: {word!r} must be a list of objects, got {value!r:.80}.")
+    return [_name(where, word, each) for each in value]
+
+
+def _name(where: str, word: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        raise InputError(f"{where}: {word!r} has {value!r:.80}, which is not a name.")
+    return str(value).strip()
+
+
+SCREENS = Format(
+    "screens",
+    "choices from grids",
+    "columns anchor, shown, and chosen or ranked; or JSON with HIT_screens",
+    _matches,
+    _read,
+)

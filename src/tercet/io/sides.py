@@ -1,0 +1,131 @@
+"""Which of two choices a response means: the left one or the right one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import natural_key
+from tercet.errors import InputError
+from tercet.io.answered import Answered
+from tercet.io.stimuli import Text
+
+__all__ = ["KEYS", "NO_RESPONSE", "Keys", "split_keys", "tell_sides"]
+
+KEYS = ("left_key", "right_key")
+NO_RESPONSE = ("", "none", "null", "na", "nan", "undefined", "[]")
+
+# Left and right. A key that is in several pairs says nothing until its partner is seen.
+_PAIRS = [
+    ("left", "right"),
+    ("arrowleft", "arrowright"),
+    ("l", "r"),
+    ("0", "1"),
+    ("1", "2"),
+    ("num_1", "num_2"),
+    ("num_4", "num_6"),
+    ("f", "j"),
+    ("d", "k"),
+    ("s", "l"),
+    ("a", "l"),
+    ("a", "d"),
+    ("q", "p"),
+    ("z", "m"),
+    ("y", "m"),
+    ("x", "m"),
+    ("z", "slash"),
+    ("z", "/"),
+    ("c", "n"),
+    ("comma", "period"),
+    (",", "."),
+    ("lshift", "rshift"),
+    ("lctrl", "rctrl"),
+]
+_LISTED = re.compile(r"\[\s*(?:u?'([^']*)'|u?\"([^\"]*)\"|([^\s,'\"\]]+))\s*\]")
+
+
+class Keys(NamedTuple):
+    """The responses that mean left and right, where the caller says so."""
+
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"{self.left!r} or {self.right!r}"
+
+
+def split_keys(columns: Mapping[str, str] | None) -> tuple[dict[str, str], Keys | None]:
+    """Take ``left_key`` and ``right_key``, which are no columns, out of a column map."""
+    rest = dict(columns or {})
+    left, right = (rest.pop(word, None) for word in KEYS)
+    if left is None and right is None:
+        return rest, None
+    if left is None or right is None or left.strip().lower() == right.strip().lower():
+        raise InputError(
+            "columns: left_key and right_key are the two responses that mean left and right; give "
+            f"both, and different ones. Got {left!r} and {right!r}."
+        )
+    return rest, Keys(left.strip(), right.strip())
+
+
+def tell_sides(
+    trials: Answered, responses: Text, left: Text, right: Text, keys: Keys | None
+) -> NDArray[np.int64]:
+    """Say for every response (m,) whether it means left (0), right (1), or another thing (-1).
+
+    A response is one of the ``keys``, if they are given; or the stimulus on one of the sides; or
+    a key or name that says where it is, such as "left", "f" beside "j", or "image_right".
+    Anything else is -1 if keys are given, and else an error.
+    """
+    sides = np.full(len(responses), -1)
+    words = np.array([_plain(response) for response in responses], dtype=object)
+    if keys is not None:
+        for side, key in enumerate(keys):
+            sides[words == key.lower()] = side
+        return sides
+    shown = left != right
+    for side, stimuli in enumerate((left, right)):
+        sides[(responses == stimuli) & shown] = side
+    open_ = sides < 0
+    if open_.any():
+        meaning = _meaning(set(words[open_].tolist()))
+        if meaning is None:
+            raise InputError(_unclear(trials, responses, open_))
+        sides[open_] = [meaning[word] for word in words[open_]]
+    return sides
+
+
+def _plain(response: str) -> str:
+    """A response in lower case, and out of a list that has only it."""
+    listed = _LISTED.fullmatch(response)
+    return (next(filter(None, listed.groups()), "") if listed else response).lower()
+
+
+def _meaning(words: set[str]) -> dict[str, int] | None:
+    """The side of every word, where all that is known of keys agrees."""
+    fitting = [pair for pair in _PAIRS if words <= set(pair)]
+    if fitting:
+        sides = {word: {pair.index(word) for pair in fitting} for word in words}
+        if all(len(each) == 1 for each in sides.values()):
+            return {word: each.pop() for word, each in sides.items()}
+        return None
+    named = {word: [side for side in ("left", "right") if side in word] for word in words}
+    if all(len(each) == 1 for each in named.values()):
+        return {word: int(each == ["right"]) for word, each in named.items()}
+    return None
+
+
+def _unclear(trials: Answered, responses: Text, open_: NDArray[np.bool_]) -> str:
+    values = sorted(set(responses[open_].tolist()), key=natural_key)
+    found = ", ".join(f"{value!r:.60}" for value in values[:8])
+    more = f" and {len(values) - 8} more" if len(values) > 8 else ""
+    row = int(open_.argmax())
+    return (
+        f"{trials.table.where(row)}: the response is {responses[row]!r:.60}, and which side it "
+        f"means cannot be told; responses found: {found}{more}. Say which mean left and right, "
+        "such as left_key=f, right_key=j among the columns."
+    )

@@ -1,0 +1,128 @@
+"""Names of stimuli, from what programs write for them: paths of files, HTML, or plain text."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import natural_key
+from tercet.errors import InputError
+from tercet.io.cells import Cells
+
+__all__ = ["Text", "name_by_number", "short_names"]
+
+Text = NDArray[np.object_]
+
+# Neither pattern looks beyond the next "<", so a long cell takes no more than linear time.
+_SOURCE = re.compile(
+    r"<(?:img|video|audio|source)\b[^<>]*?\bsrc\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s<>\"']+))",
+    re.I,
+)
+_TAG = re.compile(r"</?[a-z!][^<>]*>", re.I)
+_FILE = re.compile(
+    r"(.*)\.(png|jpe?g|gif|svg|webp|bmp|tiff?|avif|mp3|wav|ogg|m4a|flac|mp4|webm|mov|avi)"
+    r"(?:[?#].*)?",
+    re.I | re.S,
+)
+
+
+class _Stimulus(NamedTuple):
+    """What a cell shows: its short name, and what else must agree for it to be the same."""
+
+    name: str
+    folders: tuple[str, ...] = ()  # of a file, the innermost first
+    ending: str = ""  # of a file
+    markup: str = ""  # HTML without a file
+
+
+def _look_at(cell: str) -> _Stimulus:
+    found = _SOURCE.search(cell)
+    source = html.unescape(next(filter(None, found.groups()), "")) if found else cell
+    if file := _FILE.fullmatch(source.strip()):
+        *folders, stem = re.split(r"[/\\]+", file[1])
+        if stem.strip():
+            return _Stimulus(stem.strip(), tuple(folders[::-1]), file[2].lower())
+    if _TAG.search(cell):
+        text = " ".join(html.unescape(_TAG.sub(" ", cell)).split())
+        return _Stimulus(text or cell, markup=cell)
+    return _Stimulus(cell)
+
+
+def _agree(several: list[_Stimulus]) -> bool:
+    """Whether these of one name can be one stimulus: "cat.png" and "img/cat.png" can."""
+    if len({each.markup for each in several} - {""}) + len({e.ending for e in several} - {""}) > 1:
+        return False
+    longest = max((each.folders for each in several), key=len)
+    return all(each.folders == longest[: len(each.folders)] for each in several)
+
+
+def short_names(cells: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
+    """The name of the stimulus in every distinct cell.
+
+    A picture, sound or film, in HTML or as a path, is called by its file without folder and
+    ending; other HTML by its text. Where that would give two stimuli one name, such as
+    ``faces/1.png`` and ``houses/1.png``, they keep all that is in the cell. Names that are
+    ``known`` already stay.
+    """
+    kept = set(known)
+    looks = {cell: _look_at(cell) for cell in cells if cell not in kept}
+    groups: dict[str, list[_Stimulus]] = {}
+    for each in looks.values():
+        groups.setdefault(each.name, []).append(each)
+    clear = {name for name, several in groups.items() if _agree(several)}
+    return {cell: each.name if each.name in clear else cell for cell, each in looks.items()} | {
+        cell: cell for cell in cells if cell in kept
+    }
+
+
+def name_by_number(
+    table: Cells, needed: Text, numbers: Sequence[int], labels: Sequence[int]
+) -> dict[str, str] | None:
+    """The names of numbered objects, from columns of a table with the labels of others.
+
+    Parameters
+    ----------
+    table : Cells
+    needed : array of str
+        The numbers that must have a name.
+    numbers, labels : sequences of int
+        The columns of numbers, and for each that of its labels.
+
+    Returns
+    -------
+    dict of str to str, or None
+        Names in the order of the numbers; None where a number has no label.
+    """
+    label_of: dict[str, str] = {}
+    cells = zip(
+        table.text(table.codes[:, numbers]).tolist(),
+        table.text(table.codes[:, labels]).tolist(),
+        strict=True,
+    )
+    for row, pairs in enumerate(cells):
+        for number, label in zip(*pairs, strict=True):
+            if label and label_of.setdefault(number, label) != label:
+                raise InputError(
+                    f"{table.where(row)}: the object {number!r} is called {label!r}, but further "
+                    f"up {label_of[number]!r}. Correct it, or give the names of all objects."
+                )
+    if any(number not in label_of for number in np.unique(needed)):
+        return None
+    ordered = sorted(label_of, key=natural_key)
+    short = short_names(label_of.values())
+    names = {number: short[label_of[number]] for number in ordered}
+    if len(set(names.values())) < len(names):
+        names = {number: label_of[number] for number in ordered}
+    number_of: dict[str, str] = {}
+    for number, name in names.items():
+        if number_of.setdefault(name, number) != number:
+            raise InputError(
+                f"{table.path}: the objects {number_of[name]!r} and {number!r} are both called "
+                f"{name!r}; names must be distinct. Give the names of all objects."
+            )
+    return names

@@ -1,0 +1,176 @@
+"""What a report tells: everything found about a file of answers, before it is put into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.ensemble import Ensemble
+from tercet.io.reading import Reading
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.triplets import Triplets
+from tercet.uses.abstain.risk import RiskCoverage
+from tercet.uses.active import Suggestions
+from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.dimension import DimensionEstimate
+from tercet.uses.quality import AnswerCheck
+
+__all__ = ["Claim", "Findings", "Foretold", "Neighbour", "Object", "Settings", "Sureness"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a report is made with.
+
+    Attributes
+    ----------
+    dimension : int, optional
+        Of the map; by default it is estimated.
+    uncertainty : {"posterior", "bootstrap"}, optional
+        By default the posterior; a bootstrap of screens where screens have several answers, and a
+        bootstrap where there are very many answers or objects.
+    level : float
+        Of ellipses and intervals, and from which a comparison counts as sure.
+    questions : int
+        How many to suggest.
+    seed : int
+    n_jobs : int, optional
+    progress : bool, optional
+    """
+
+    dimension: int | None = None
+    uncertainty: str | None = None
+    level: float = 0.95
+    questions: int = 10
+    seed: int = 0
+    n_jobs: int | None = None
+    progress: bool | None = None
+
+
+class Neighbour(NamedTuple):
+    """An object near another one."""
+
+    object: int
+    distance: float  # mean over the draws
+    probability: float  # that of all objects it is the nearest one
+
+
+class Object(NamedTuple):
+    """An object of the map."""
+
+    number: int
+    name: str
+    answers: int  # in which it occurs
+    position: Floats  # (d,)
+    interval: Floats  # (d, 2)
+    radius: float  # root mean squared distance of the draws from the position
+    neighbours: tuple[Neighbour, ...]  # nearest first
+
+
+class Claim(NamedTuple):
+    """A comparison, and how sure the map is of it."""
+
+    anchor: int
+    near: int
+    far: int  # farther than near with a probability of at least ½
+    probability: float
+    answers: int  # how often it was asked
+    agreed: int  # how many of these said near
+
+
+class Sureness(NamedTuple):
+    """How sure the map is of all comparisons."""
+
+    share: float  # of comparisons that are surer than the level
+    expected_error: float  # average uncertainty, min(π, 1 − π)
+    most: tuple[Claim, ...]  # certain first
+    least: tuple[Claim, ...]  # doubtful first
+    contested: tuple[Claim, ...]  # answered, more often than not, against a map that is sure
+    counted: int  # comparisons looked at
+    is_sample: bool  # whether these are a random choice of all
+
+
+class Foretold(NamedTuple):
+    """How well the answers are foretold by maps that have not seen them."""
+
+    probability: Floats  # (m,) of the answer given, each row left out with its unit
+    how: str  # such as "each comparison left out in turn"
+    accuracy: float
+    accuracy_error: float  # standard error
+    log_loss: float
+    log_loss_error: float
+    rough: float  # share of units for which leaving them out is a rough guess
+    calibration_error: float
+    curve: RiskCoverage
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything a report tells.
+
+    Attributes
+    ----------
+    reading : Reading
+    triplets : Triplets
+        The answers.
+    check : AnswerCheck
+    dimension : DimensionEstimate or None
+        None where the dimension was given.
+    dimension_note : str
+        What else is to be said about the dimension, such as that a part of the answers was used.
+    ensemble : Ensemble
+        Points in principal axes, in whole the same for all draws.
+    kind : {"posterior", "bootstrap"}
+    why : str
+        Why this kind, in words.
+    diagnostics : Diagnostics or None
+        None for a bootstrap.
+    objects : tuple of Object
+    sureness : Sureness
+    foretold : Foretold or None
+        None where there are too few answers to leave some out.
+    lack_of_fit : LackOfFit or None
+        None where no comparison was asked twice, or the ensemble is not a posterior.
+    suggestions : Suggestions or None
+        None for quadruplets.
+    warnings : tuple of str
+        What to be careful about, gravest first.
+    settings : Settings
+    versions : dict
+    seconds : float
+        It took.
+    """
+
+    reading: Reading
+    triplets: Triplets
+    check: AnswerCheck
+    dimension: DimensionEstimate | None
+    dimension_note: str
+    ensemble: Ensemble
+    kind: str
+    why: str
+    diagnostics: Diagnostics | None
+    objects: tuple[Object, ...]
+    sureness: Sureness
+    foretold: Foretold | None
+    lack_of_fit: LackOfFit | None
+    suggestions: Suggestions | None
+    warnings: tuple[str, ...]
+    settings: Settings
+    versions: dict[str, Any]
+    seconds: float
+
+    @property
+    def n_components(self) -> int:
+        """Of the map."""
+        return self.ensemble.n_components
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the objects; their numbers where they have none."""
+        return tuple(each.name for each in self.objects)

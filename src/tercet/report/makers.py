@@ -1,0 +1,124 @@
+"""What a report draws its maps with, and how it foretells answers that a map has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tercet.bootstrap import Bootstrap
+from tercet.errors import InputError
+from tercet.estimators import CKL
+from tercet.metrics import expected_calibration_error
+from tercet.posterior import Posterior
+from tercet.progress import progress_bar
+from tercet.provenance import seed_for
+from tercet.report.findings import Floats, Foretold, Settings
+from tercet.triplets import Triplets
+from tercet.uses.abstain import risk_coverage
+from tercet.uses.predictive import (
+    K_HAT,
+    Pointwise,
+    held_out,
+    leave_one_out,
+    mean_per_answer,
+    sum_by_unit,
+    weights_of,
+)
+from tercet.uses.units import Index, deal, default_unit, number_units
+
+__all__ = ["KINDS", "choose_kind", "foretell", "make_maker"]
+
+Maker = Posterior | Bootstrap
+
+KINDS = ("posterior", "bootstrap")
+LEARN = ("exponent", "mu", "lapse")  # as measured best for people's answers: docs/calibration.md
+MOST_ANSWERS, MOST_OBJECTS = 100_000, 300  # beyond which a posterior is a matter of hours
+REPLICATES = 200
+FOLDS = 5
+
+# First keys of seeds.
+_MAKER, _FOLDS = range(2)
+
+
+def choose_kind(triplets: Triplets, settings: Settings) -> tuple[str, str]:
+    """The kind of uncertainty, and why, in words."""
+    if settings.uncertainty is not None:
+        if settings.uncertainty not in KINDS:
+            raise InputError(
+                f"uncertainty must be 'posterior' or 'bootstrap', got {settings.uncertainty!r}."
+            )
+        return settings.uncertainty, "as asked for"
+    if triplets.shares_screens:
+        why = "several answers come from one screen and are one choice, so screens are resampled"
+        return "bootstrap", why
+    if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
+        return "bootstrap", "a posterior of so many answers and objects would take very long"
+    return "posterior", "it was the best calibrated in simulations and on people's answers"
+
+
+def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Maker:
+    """What draws the maps in d dimensions."""
+    how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
+    how["random_state"] = np.random.default_rng(seed_for(settings.seed, _MAKER))
+    if kind == "posterior":
+        return Posterior(CKL(d), learn=LEARN, **how)
+    unit = "screen" if triplets.shares_screens else "answer"
+    return Bootstrap(CKL(d, penalty=0.25), REPLICATES, unit=unit, **how)
+
+
+def foretell(maker: Maker, triplets: Triplets, settings: Settings) -> Foretold | None:
+    """Foretell every answer by maps that have not seen it, nor others of its unit.
+
+    A posterior forgets by reweighting its draws; a bootstrap is made anew for each of five folds.
+    """
+    unit = default_unit(triplets)
+    units = number_units(triplets, unit)
+    if int(units.max()) + 1 < 2 * FOLDS:
+        return None
+    if isinstance(maker, Posterior):
+        found = leave_one_out(maker.ensemble_, triplets, units)
+        how = f"each {unit} left out in turn"
+        rough = float(np.mean(~(found.k_hat <= K_HAT)))
+    else:
+        found = _by_folds(maker, triplets, units, settings)
+        how, rough = f"in {FOLDS} folds of {unit}s", 0.0
+    return _summarise(found, triplets, units, how, rough)
+
+
+def _by_folds(maker: Bootstrap, triplets: Triplets, units: Index, settings: Settings) -> Pointwise:
+    folds = deal(units, FOLDS, np.random.default_rng(seed_for(settings.seed, _FOLDS)))
+    log_density, probability = np.empty(units.max() + 1), np.empty(len(triplets))
+    with progress_bar(FOLDS, "folds", settings.progress) as bar:
+        for fold in range(FOLDS):
+            rows = folds == fold
+            seed = np.random.default_rng(seed_for(settings.seed, _FOLDS, fold))
+            again = clone(maker).set_params(n_samples=50, random_state=seed, progress=False)
+            ensemble = again.fit(triplets[~rows], n_objects=triplets.n_objects).ensemble_
+            labels, numbers = np.unique(units[rows], return_inverse=True)
+            part = held_out(ensemble, triplets[rows], numbers, jointly=False)
+            log_density[labels], probability[rows] = part.log_density, part.probability
+            bar.update(1)
+    return Pointwise(log_density, probability, np.empty(0))
+
+
+def _summarise(
+    found: Pointwise, triplets: Triplets, units: Index, how: str, rough: float
+) -> Foretold:
+    weights = weights_of(triplets)
+    sizes = sum_by_unit(weights, units)
+    p = np.clip(found.probability, 0.0, 1.0)
+    right: Floats = np.where(p == 0.5, 0.5, (p > 0.5).astype(np.float64))
+    accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
+    loss = mean_per_answer(-found.log_density, sizes)
+    counted = p if triplets.votes is None else np.repeat(p, triplets.votes)
+    return Foretold(
+        p,
+        how,
+        *accuracy,
+        *loss,
+        rough,
+        expected_calibration_error(counted),
+        risk_coverage(p, weights=triplets.weights),
+    )

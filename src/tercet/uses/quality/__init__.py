@@ -1,0 +1,16 @@
+"""What can be said of the answers before anything is embedded."""
+
+from tercet.uses.quality.check import check_answers
+from tercet.uses.quality.counts import Counts, Disagreement, Repeats, Spread
+from tercet.uses.quality.observers import ObserverCheck
+from tercet.uses.quality.result import AnswerCheck
+
+__all__ = [
+    "AnswerCheck",
+    "Counts",
+    "Disagreement",
+    "ObserverCheck",
+    "Repeats",
+    "Spread",
+    "check_answers",
+]

@@ -1,0 +1,267 @@
+"""Each observer beside the others: agreement, foretold answers, response time, catch trials."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.ensemble import Ensemble
+from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.estimators import STE
+from tercet.uses.quality.counts import Prepared, answer_pairs, by_observer, tally
+from tercet.uses.quality.guessing import (
+    GUESSING,
+    REVERSED,
+    Judged,
+    answers_needed,
+    design_effect,
+    judge,
+)
+from tercet.uses.units import Index, deal, number_units
+
+__all__ = ["ObserverCheck"]
+
+Floats = NDArray[np.float64]
+
+FOLDS = 10  # of observers, at the most
+# What foretells answers: a map in the plane, the MAP under a Gaussian prior of variance 15.
+DIMENSION, PENALTY, TOLERANCE = 2, 1.0 / 30.0, 1e-6
+# What people drop observers for (see docs/quality.md).
+MOST_FAILED = 0.2
+FASTEST = 1.0  # seconds
+FAILED_CATCH, TOO_FAST = "failed catch trials", "very fast"
+
+
+class ObserverCheck(NamedTuple):
+    """One observer; shares are NaN where there is nothing to take a share of.
+
+    Attributes
+    ----------
+    observer : str
+    answers : int
+    retests, consistency : int, float
+        Pairs of this observer's answers to the same comparison, and the share that are equal.
+    shared, agreement : int, float
+        Answers to comparisons on which the other observers have a majority, and the share that
+        agree with it.
+    foretold, accuracy : int, float
+        Answers that a map of other observers' answers foretells, and the share foretold rightly.
+    interval : (low, high)
+        95 % interval of ``accuracy``.
+    response_time : float
+        Mean, in seconds, of the answers (screens) whose time is known.
+    catch_trials, catch_passed : int
+    verdict : str
+        "follows the others", "looks like guessing", "the other way round" or "cannot tell".
+    flags : tuple of str
+        What needs attention: either of the two verdicts in the middle, "failed catch trials" (more
+        than 20 %) and "very fast" (less than 1 s on average).
+    """
+
+    observer: str
+    answers: int
+    retests: int
+    consistency: float
+    shared: int
+    agreement: float
+    foretold: int
+    accuracy: float
+    interval: tuple[float, float]
+    response_time: float
+    catch_trials: int
+    catch_passed: int
+    verdict: str
+    flags: tuple[str, ...]
+
+
+class Observed(NamedTuple):
+    """All observers, and what is typical of them."""
+
+    checks: tuple[ObserverCheck, ...]
+    typical: float  # share of a typical observer's answers that are foretold rightly
+    needed: float  # answers to tell a guesser from a typical observer
+
+
+def check_observers(
+    prepared: Prepared, catch: Any, ensemble: Ensemble | None, rng: np.random.Generator
+) -> Observed:
+    """Compare every observer with the others; nothing where observers are unknown."""
+    if prepared.observer is None:
+        return Observed((), math.nan, math.inf)
+    size = len(prepared.labels)
+    answers = tally(prepared.observer, prepared.votes, size)
+    retests, differing = _retests(prepared)
+    shared, agreeing = _with_majority(prepared)
+    signs = _foretell(prepared, rng) if ensemble is None else _foretell_with(prepared, ensemble)
+    foretold, right = _tally_pairs(prepared, signs != 0, signs > 0)
+    effect = _dependence(prepared, signs)
+    judged = judge(right / effect, foretold / effect)
+    times = _response_times(prepared)
+    trials, passed = _catch_trials(prepared, catch)
+    checks = tuple(
+        ObserverCheck(
+            observer=prepared.labels[k],
+            answers=int(answers[k]),
+            retests=int(retests[k]),
+            consistency=1.0 - _share(differing[k], retests[k]),
+            shared=int(shared[k]),
+            agreement=_share(agreeing[k], shared[k]),
+            foretold=int(foretold[k]),
+            accuracy=_share(right[k], foretold[k]),
+            interval=(float(judged.low[k]), float(judged.high[k])),
+            response_time=float(times[k]),
+            catch_trials=int(trials[k]),
+            catch_passed=int(passed[k]),
+            verdict=judged.verdicts[k],
+            flags=_flags(judged, k, int(trials[k]), int(passed[k]), float(times[k])),
+        )
+        for k in range(size)
+    )
+    return Observed(checks, judged.typical, float(np.ceil(effect * answers_needed(judged.typical))))
+
+
+# --- agreement --------------------------------------------------------------------------------
+
+
+def _retests(prepared: Prepared) -> tuple[Index, Index]:
+    """Pairs of equal questions that each observer, (K,), answered, and pairs answered unequally."""
+    place, near, total = by_observer(prepared)
+    assert prepared.observer is not None
+    who = np.empty(len(total), dtype=np.int64)
+    who[place] = prepared.observer
+    pairs, differing = answer_pairs(near, total)
+    size = len(prepared.labels)
+    return tally(who, pairs, size), tally(who, differing, size)
+
+
+def _with_majority(prepared: Prepared) -> tuple[Index, Index]:
+    """Answers, (K,), where the others have a majority, and those that agree with it."""
+    place, near, total = by_observer(prepared)
+    lead = np.bincount(prepared.question, prepared.votes * np.where(prepared.first, 1, -1))
+    others = lead[prepared.question] - (2 * near - total)[place]
+    return _tally_pairs(prepared, others != 0, (others > 0) == prepared.first)
+
+
+def _tally_pairs(
+    prepared: Prepared, counted: NDArray[np.bool_], good: NDArray[np.bool_]
+) -> tuple[Index, Index]:
+    """Answers of each observer, (K,), that are counted, and those of them that are good."""
+    assert prepared.observer is not None
+    size = len(prepared.labels)
+    votes = prepared.votes * counted
+    return tally(prepared.observer, votes, size), tally(prepared.observer, votes * good, size)
+
+
+# --- answers foretold from those of others ----------------------------------------------------
+
+
+def _foretell(prepared: Prepared, rng: np.random.Generator) -> Index:
+    """+1 where a map of other observers' answers foretells a row, −1 where it says the opposite.
+
+    Shape (m,); 0 where it cannot say, since nobody else mentioned one of the objects.
+    """
+    triplets, observer = prepared.triplets, prepared.observer
+    assert observer is not None
+    signs = np.zeros(len(triplets), dtype=np.int64)
+    if len(prepared.labels) < 2:
+        return signs
+    k = min(FOLDS, len(prepared.labels))
+    fold = deal(observer, k, rng)
+    for number in range(k):
+        own, rest = triplets[fold == number], triplets[fold != number]
+        seen = np.bincount(rest.array.ravel(), minlength=triplets.n_objects) > 0
+        estimator = STE(DIMENSION, penalty=PENALTY, tol=TOLERANCE, random_state=rng)
+        with warnings.catch_warnings():
+            # What the answers lack is said once, of all of them.
+            warnings.simplefilter("ignore", DataWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            estimator.fit(rest, n_objects=triplets.n_objects)
+        known = seen[own.array].all(axis=1)
+        signs[fold == number] = np.where(known, estimator.predict(own), 0)
+    return signs
+
+
+def _foretell_with(prepared: Prepared, ensemble: Ensemble) -> Index:
+    """As `_foretell`, by an ensemble that others' answers made; 0 where it is at a loss."""
+    return np.asarray(ensemble.predict(prepared.triplets, threshold=0.5), dtype=np.int64)
+
+
+def _dependence(prepared: Prepared, signs: Index) -> float:
+    """The design effect of answers that share a screen, or an observer and a comparison."""
+    assert prepared.observer is not None
+    triplets, counted = prepared.triplets, signs != 0
+    if not counted.any():
+        return 1.0
+    foretold, right = _tally_pairs(prepared, counted, signs > 0)
+    share = right / np.maximum(foretold, 1)
+    by_screen = triplets.shares_screens
+    clusters = number_units(triplets, "screen") if by_screen else by_observer(prepared)[0]
+    residuals = (signs > 0) - share[prepared.observer]
+    return design_effect(residuals[counted], prepared.votes[counted], clusters[counted])
+
+
+# --- response times and catch trials ----------------------------------------------------------
+
+
+def _response_times(prepared: Prepared) -> Floats:
+    """Mean response time of each observer, (K,), in seconds; answers of one screen count once."""
+    triplets, times = prepared.triplets, prepared.triplets.response_times
+    assert prepared.observer is not None
+    size = len(prepared.labels)
+    if times is None:
+        return np.full(size, np.nan)
+    rows = np.flatnonzero(~np.isnan(times))
+    if triplets.screens is not None:
+        screens = number_units(triplets, "screen")[rows]
+        rows = rows[np.unique(screens, return_index=True)[1]]
+    who = prepared.observer[rows]
+    known = np.bincount(who, minlength=size)
+    total = np.bincount(who, times[rows], size)
+    return np.where(known > 0, total / np.maximum(known, 1), np.nan)
+
+
+def check_catch(catch: Any) -> None:
+    """Raise unless there is one known observer, or none known, for each catch trial."""
+    if catch is None:
+        return
+    passed = np.asarray(catch.passed)
+    if passed.ndim != 1 or passed.dtype != np.bool_:
+        raise InputError(
+            "catch.passed must hold True or False for each catch trial, got shape "
+            f"{passed.shape} of type {passed.dtype}."
+        )
+    if catch.observers is not None and np.shape(catch.observers) != passed.shape:
+        raise InputError(
+            f"catch.observers must name the observer of each of the {len(passed)} catch trials, "
+            f"or be None; got shape {np.shape(catch.observers)}."
+        )
+
+
+def _catch_trials(prepared: Prepared, catch: Any) -> tuple[Index, Index]:
+    """Catch trials of each observer, (K,), and those passed."""
+    size = len(prepared.labels)
+    if catch is None or catch.observers is None:
+        return np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    place = {label: k for k, label in enumerate(prepared.labels)}
+    who = np.array([place.get(str(label), -1) for label in catch.observers], dtype=np.int64)
+    known = who >= 0
+    trials = tally(who[known], np.ones(known.sum()), size)
+    return trials, tally(who[known], np.asarray(catch.passed)[known], size)
+
+
+def _flags(judged: Judged, k: int, trials: int, passed: int, seconds: float) -> tuple[str, ...]:
+    verdict = judged.verdicts[k]
+    found = [verdict] if verdict in (GUESSING, REVERSED) else []
+    if trials - passed > MOST_FAILED * trials:
+        found.append(FAILED_CATCH)
+    if seconds < FASTEST:
+        found.append(TOO_FAST)
+    return tuple(found)
+
+
+def _share(part: int, whole: int) -> float:
+    return float(part / whole) if whole else math.nan

@@ -1,0 +1,79 @@
+import os
+
+import numpy as np
+import pytest
+from tests.io.examples import ROWS, npy, npz
+
+from tercet.errors import InputError
+from tercet.io import read_triplets, write_triplets
+from tercet.triplets import Triplets
+
+FULL = Triplets(
+    ROWS,
+    names=["a", "b", "ü", "d", "never asked"],
+    observers=["eve", "bob", "eve"],
+    screens=[4, 4, 5],
+    weights=[1, 2, 0.1],
+    response_times=[0.25, np.nan, 1 / 3],
+)
+
+
+def test_npz_keeps_everything(tmp_path):
+    for T in (FULL, Triplets(ROWS, n_objects=9), Triplets([[0, 1, 2, 3]])):
+        write_triplets(T, tmp_path / "a.npz")
+        assert read_triplets(tmp_path / "a.npz") == T
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.txt"])
+def test_numbers_alone(tmp_path, name):
+    for T in (Triplets(ROWS), Triplets([[0, 1, 2, 3]])):
+        write_triplets(T, tmp_path / name, format="array")
+        assert read_triplets(tmp_path / name) == T
+    (tmp_path / name).write_bytes(b"old")
+    with pytest.raises(InputError, match=r"these answers have observers, screens, weights.*npz"):
+        write_triplets(FULL, tmp_path / name, format="array")
+    assert (tmp_path / name).read_bytes() == b"old"
+
+
+def test_other_endings_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"ends in \.npz, \.npy or \.txt"):
+        write_triplets(Triplets(ROWS), tmp_path / "a.dat", format="array")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("key", ["triplets", "X", "arr_0", "comparisons"])
+def test_the_names_of_arrays(save, key):
+    content = npz(**{key: ROWS, "observer": [1, 2, 2], "unrelated": np.eye(2)})
+    T = read_triplets(save(content))
+    assert T.array.tolist() == ROWS.tolist()
+    assert T.observers.tolist() == [1, 2, 2]
+
+
+def test_what_is_said_goes_before_the_file(save):
+    path = save(npz(triplets=ROWS, names=list("abcd")))
+    assert read_triplets(path).names == ("a", "b", "c", "d")
+    assert read_triplets(path, names=list("wxyz")).names == ("w", "x", "y", "z")
+    assert read_triplets(save(npy(ROWS)), n_objects=7).n_objects == 7
+
+
+def test_arrays_of_names_and_of_whole_floats(save):
+    named = np.array([["cat", "dog", "bus"]])
+    assert read_triplets(save(npy(named))).names == ("bus", "cat", "dog")
+    assert read_triplets(save(npy(ROWS.astype(float)))).array.tolist() == ROWS.tolist()
+
+
+def test_text_as_numpy_writes_it(tmp_path):
+    np.savetxt(tmp_path / "a.txt", ROWS, header="anchor near far")
+    assert read_triplets(tmp_path / "a.txt").array.tolist() == ROWS.tolist()
+
+
+def test_nothing_in_a_file_is_executed(save, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    bomb = np.array([[Bomb()]], dtype=object)
+    for content in (npy(bomb, allow_pickle=True), npz(triplets=bomb)):
+        with pytest.raises(InputError, match="Python objects, which are never loaded"):
+            read_triplets(save(content, "a.npz"))
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+from tests.io.examples import EXAMPLES
+
+from tercet.errors import InputError
+from tercet.io import FORMATS, read_file
+from tercet.io.source import Source
+
+by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+
+
+@by_name
+def test_a_file_looks_like_its_own_format_and_no_other(save, example):
+    path = save(example.content, example.name)
+    looks = {each.name for each in FORMATS if each.matches(Source(path))}
+    if example.name == "headless.csv":
+        assert looks == set()  # nothing but numbers: a tidy table is what is left
+    elif example.format == "cblearn" and example.name.endswith("npz"):
+        assert looks == {"cblearn", "array"}  # the first of them in FORMATS
+    else:
+        assert looks == {example.format}
+
+
+@by_name
+def test_it_is_read_as_that_and_all_rows_are_counted(save, example):
+    reading = read_file(save(example.content, example.name))
+    assert reading.format == example.format
+    assert reading.rows == example.rows
+    assert len(reading.triplets) == example.answers
+    assert reading.sentences()[0].startswith(f"Read as {reading.title}: {example.answers} answers")
+
+
+@by_name
+def test_the_format_can_be_asked_for(save, example):
+    path = save(example.content, "answers.dat")
+    assert read_file(path, format=example.format).triplets == read_file(path).triplets
+
+
+def test_formats_have_distinct_names_and_say_what_they_look_like():
+    assert len({each.name for each in FORMATS}) == len(FORMATS)
+    assert all(each.title and each.looks for each in FORMATS)
+    assert {example.format for example in EXAMPLES} <= {each.name for each in FORMATS}
+
+
+def test_an_unknown_format_is_refused(save):
+    with pytest.raises(InputError, match="no format 'excel'; known are parquet, cblearn"):
+        read_file(save("0,1,2\n"), format="excel")
+
+
+def test_the_page_about_files_lists_every_format():
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text("utf-8")
+    for each in FORMATS:
+        written = "no" if each.write is None else "yes"
+        assert f"| `{each.name}` | {each.looks} | {written} |" in page, each.name

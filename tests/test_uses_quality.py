@@ -1,0 +1,311 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import tercet as tc
+from tercet.errors import InputError
+from tercet.io.reading import Catch
+from tercet.simulate import answer, random_comparisons
+from tercet.uses.compare.misfit import noise_ceiling
+from tercet.uses.quality import check_answers
+from tercet.uses.quality.guessing import (
+    answers_needed,
+    at_least,
+    at_most,
+    design_effect,
+    fit_ordinary,
+    interval,
+    judge,
+)
+
+N = 12
+
+
+def study(k=20, m=60, guessers=(), reversed_ones=(), noise=0.5, seed=0, **more):
+    """Answers of k observers about the same points; some guess, some answer the other way round."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(N, 2))
+    parts = []
+    for o in range(k):
+        asked = random_comparisons(N, m, random_state=rng)
+        rows = answer(points, asked, noise=noise, lapse=float(o in guessers), random_state=rng)
+        parts.append(rows[:, [0, 2, 1]] if o in reversed_ones else rows)
+    return tc.Triplets(
+        np.concatenate(parts), n_objects=N, observers=np.repeat(np.arange(k), m), **more
+    )
+
+
+def verdicts(found, kind):
+    return {int(o.observer) for o in found.observers if o.verdict == kind}
+
+
+# --- counts and repeats -----------------------------------------------------------------------
+
+
+def test_counts_are_those_of_a_small_example():
+    T = tc.Triplets(
+        [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"], ["a", "b", "d"]],
+        observers=["x", "x", "y", "y"],
+        screens=[1, 2, 3, 3],
+    )
+    counts = check_answers(T, random_state=0).counts
+    assert counts[:5] == (4, 3, 4, 2, 3)
+    assert counts.per_object == (1, 3.5, 4)
+    assert counts.rarest == ("d", "c", "a", "b")
+    assert counts.per_observer == (2, 2, 2)
+
+
+def test_contradictions_within_and_between_observers():
+    # One comparison: x says near, near, far; y says far. Another: x and y agree, once each.
+    rows = [[0, 1, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1], [1, 0, 2], [1, 0, 2]]
+    T = tc.Triplets(rows, observers=["x", "x", "x", "y", "x", "y"])
+    repeats = check_answers(T, random_state=0).repeats
+    assert repeats[:3] == (2, 6, 1)
+    assert repeats.overall == (2, 7, pytest.approx((4 / 6 + 0) / 2))
+    assert repeats.within == (1, 3, pytest.approx(2 / 3))
+    assert repeats.between == (2, 4, pytest.approx((2 / 3 + 0) / 2))
+    assert repeats.ceiling == noise_ceiling([2, 2], [4, 2])
+
+
+def test_a_turned_question_is_the_same_question():
+    T = tc.Triplets([[0, 1, 2, 3], [3, 2, 0, 1], [1, 0, 3, 2]])
+    repeats = check_answers(T, random_state=0).repeats
+    assert (repeats.comparisons, repeats.answers, repeats.contradicted) == (1, 3, 1)
+
+
+def test_votes_are_answers_and_say_the_same_as_rows():
+    rows = study(k=2, m=150).array
+    distinct, votes = np.unique(rows, axis=0, return_counts=True)
+    by_row = check_answers(tc.Triplets(rows), random_state=0)
+    by_vote = check_answers(tc.Triplets(distinct, weights=votes), random_state=0)
+    assert by_vote.as_dict() == by_row.as_dict()
+
+
+def test_without_repeats_it_says_why():
+    once = check_answers(tc.Triplets([[0, 1, 2], [1, 0, 2]]), random_state=0)
+    assert once.repeats is None
+    assert once.ceiling is None
+    assert "no comparison was asked more than once" in str(once)
+    weighted = check_answers(tc.Triplets([[0, 1, 2]] * 2, weights=[0.5, 1.5]), random_state=0)
+    assert "not whole numbers" in weighted.no_repeats
+
+
+def test_what_the_answers_cannot_tell_is_a_warning():
+    T = tc.Triplets([[0, 1, 2]] * 3, n_objects=4)
+    assert check_answers(T, random_state=0).warnings()[: len(tc.diagnose(T))] == tc.diagnose(T)
+
+
+# --- observers --------------------------------------------------------------------------------
+
+
+def test_agreement_is_with_the_majority_of_the_others():
+    rows = [[0, 1, 2]] * 3 + [[0, 2, 1]] + [[1, 0, 2], [1, 2, 0]]
+    T = tc.Triplets(rows, observers=["a", "b", "c", "d", "a", "d"])
+    found = {o.observer: (o.shared, o.agreement) for o in check_answers(T).observers}
+    # d disagrees with three on one comparison and with one on the other; so does a with d.
+    assert found["d"] == (2, 0.0)
+    assert found["a"] == (2, 0.5)
+    assert found["b"] == (1, 1.0)
+
+
+def test_a_tied_majority_of_others_counts_for_nothing():
+    T = tc.Triplets([[0, 1, 2], [0, 2, 1], [0, 1, 2]], observers=["a", "b", "c"])
+    shared = {o.observer: o.shared for o in check_answers(T).observers}
+    assert shared == {"a": 0, "b": 1, "c": 0}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_guessers_are_found_and_others_are_not_accused(seed):
+    found = check_answers(study(m=80, guessers={3, 11}, noise=0.3, seed=seed), random_state=seed)
+    assert verdicts(found, "looks like guessing") == {3, 11}
+    assert "2 observers ('3', '11')" in " ".join(found.warnings())
+
+
+def test_observers_who_answer_the_other_way_round_are_found():
+    found = check_answers(study(reversed_ones={7}), random_state=0)
+    assert verdicts(found, "the other way round") == {7}
+    assert "near and far are exchanged" in " ".join(found.warnings())
+
+
+def test_with_a_noisy_task_equal_observers_are_rarely_accused():
+    """Nobody guesses: 5 % of studies may name somebody; 6 in 40 would be bad luck at 2 %."""
+    accused = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x, n = rng.binomial(60, 0.62, size=15).astype(float), np.full(15, 60.0)
+        accused += "looks like guessing" in judge(x, n).verdicts
+    assert accused <= stats.binom.ppf(0.99, 40, 0.05)
+
+
+def test_observers_who_differ_are_rarely_accused():
+    """Of 600 observers who follow, more or less well, less than 1 in 50 is named."""
+    accused = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        share = 1.0 / (1.0 + np.exp(-(1.3 + 0.4 * rng.standard_normal(20))))
+        found = judge(rng.binomial(60, share).astype(float), np.full(20, 60.0))
+        accused += found.verdicts.count("looks like guessing")
+    assert accused < 600 / 50
+
+
+def test_guessers_do_not_change_what_is_ordinary():
+    rng = np.random.default_rng(0)
+    n = np.full(30, 100.0)
+    x = rng.binomial(100, 0.8, 30).astype(float)
+    alone = fit_ordinary(x, n)
+    x[:8] = rng.binomial(100, 0.5, 8)
+    assert fit_ordinary(x, n).centre == pytest.approx(alone.centre, abs=0.1)
+    assert fit_ordinary(x, n).spread < 0.35  # 0.6 if they were ordinary
+
+
+def test_too_few_answers_cannot_tell():
+    found = check_answers(study(k=6, m=5), random_state=0)
+    assert not any(o.flags for o in found.observers)
+    everyone_guesses = check_answers(study(k=6, guessers=set(range(6))), random_state=0)
+    assert verdicts(everyone_guesses, "looks like guessing") == set()
+    assert "not foretell" in " ".join(everyone_guesses.warnings())
+
+
+def test_an_ensemble_of_other_answers_foretells_instead():
+    T = study(k=4, guessers={0})
+    earlier = tc.Bootstrap(tc.STE(2), n_samples=5, fraction=0.8, random_state=0)
+    earlier.fit(study(k=6, seed=0, m=60)[240:])
+    alone = T[T.observers == 1]
+    assert math.isnan(check_answers(alone).observers[0].accuracy)
+    judged = check_answers(T, ensemble=earlier.ensemble_).observers
+    expected = np.mean(earlier.ensemble_.predict(alone, threshold=0.5) == 1)
+    assert judged[1].foretold <= 60
+    assert judged[1].accuracy == pytest.approx(expected, abs=0.05)
+
+
+def test_answers_about_objects_that_only_one_observer_saw_are_not_foretold():
+    T = study(k=3, m=30)
+    own = tc.Triplets(
+        np.concatenate([T.array, [[N, 0, 1]] * 9]),
+        observers=np.append(T.observers, [0] * 9),
+    )
+    assert [o.foretold for o in check_answers(own, random_state=0).observers] == [30, 30, 30]
+    assert check_answers(own, random_state=0).observers[0].answers == 39
+
+
+def test_answers_of_one_screen_count_less():
+    T = study(k=10, m=60)
+    twice = tc.Triplets(
+        np.repeat(T.array, 4, axis=0),
+        observers=np.repeat(T.observers, 4),
+        screens=np.repeat(np.arange(len(T)), 4),
+    )
+    once, screens = (check_answers(each, random_state=0).observers[0] for each in (T, twice))
+    assert screens.foretold == 4 * once.foretold
+    width = np.diff(screens.interval) / np.diff(once.interval)
+    assert width == pytest.approx(1.0, abs=0.1)  # and not ½
+
+
+def test_response_times_are_means_over_screens():
+    T = study(k=2, m=4)
+    times = [0.5, 0.5, 0.5, 9.0, 0.2, np.nan, 0.4, 0.6]
+    timed = tc.Triplets(T, response_times=times)
+    slow, fast = check_answers(timed, random_state=0).observers
+    assert slow.response_time == pytest.approx(2.625)
+    assert fast.response_time == pytest.approx(0.4)
+    assert (slow.flags, fast.flags) == ((), ("very fast",))
+    shared = tc.Triplets(T, response_times=times, screens=[0, 0, 0, 1, 2, 3, 4, 5])
+    assert check_answers(shared, random_state=0).observers[0].response_time == pytest.approx(4.75)
+
+
+def test_catch_trials():
+    T = study(k=3, m=10)
+    catch = Catch(np.array([True] * 9 + [False]), np.array([0] * 5 + [1] * 4 + [1]))
+    found = check_answers(T, catch=catch, random_state=0)
+    assert [(o.catch_passed, o.catch_trials) for o in found.observers] == [(5, 5), (4, 5), (0, 0)]
+    assert not any("failed catch trials" in o.flags for o in found.observers)  # 20 % is not more
+    worse = check_answers(T, catch=catch._replace(passed=~catch.passed), random_state=0)
+    assert [o.flags for o in worse.observers] == [("failed catch trials",)] * 2 + [()]
+    assert worse.sentences()[-1] == "1 of 10 catch trials was passed."
+    nobody = check_answers(T, catch=catch._replace(observers=None), random_state=0)
+    assert nobody.catch_passed == 9
+    assert "10 catch trials cannot be matched to an observer here." in nobody.sentences()
+    with pytest.raises(InputError, match="each of the 10 catch trials"):
+        check_answers(T, catch=catch._replace(observers=np.arange(3)))
+
+
+# --- the arithmetic ---------------------------------------------------------------------------
+
+
+def test_tails_and_intervals_are_binomial():
+    x, n = np.arange(11.0), np.full(11, 10.0)
+    np.testing.assert_allclose(at_most(x, n, 0.7), stats.binom.cdf(x, 10, 0.7))
+    np.testing.assert_allclose(at_least(x, n, 0.7), stats.binom.sf(x - 1, 10, 0.7))
+    low, high = interval(x, n)
+    exact = [stats.binomtest(int(k), 10).proportion_ci(method="exact") for k in x]
+    np.testing.assert_allclose(np.transpose([low, high]), exact, atol=1e-12)
+
+
+def test_the_design_effect_of_copies_is_their_number():
+    residuals = np.random.default_rng(0).choice([0.3, -0.7], 200)
+    ones = np.ones(600, dtype=np.int64)
+    clusters = np.repeat(np.arange(200), 3)
+    assert design_effect(np.repeat(residuals, 3), ones, clusters) == pytest.approx(3.0)
+    assert design_effect(residuals, ones[:200], np.arange(200)) == 1.0
+
+
+@pytest.mark.parametrize("typical", [0.6, 0.75, 0.9])
+def test_the_answers_needed_have_the_power_they_promise(typical):
+    n = int(answers_needed(typical))
+    most = stats.binom.ppf(0.05, n, typical) - 1  # the largest x with a tail of 5 % at most
+    assert stats.binom.cdf(most, n, 0.5) == pytest.approx(0.8, abs=0.12)
+    assert math.isinf(answers_needed(0.5))
+
+
+# --- the whole --------------------------------------------------------------------------------
+
+
+def quadruplets():
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(8, 4, replace=False) for _ in range(90)]
+    ordered = [r if abs(r[0] - r[1]) < abs(r[2] - r[3]) else r[[2, 3, 0, 1]] for r in rows]
+    return tc.Triplets(ordered, observers=np.arange(90) % 3)
+
+
+@pytest.mark.parametrize(
+    "T",
+    [
+        tc.Triplets([[0, 1, 2]]),
+        tc.Triplets([[0, 1, 2], [0, 2, 1], [1, 0, 2]], observers=["a"] * 3),
+        tc.Triplets([[0, 1, 2], [0, 2, 1], [1, 0, 2]], observers=["a", "b", "c"]),
+        tc.Triplets([["$", "<b>", "c"]] * 2, observers=["<script>", "{who}"]),
+        quadruplets(),
+    ],
+    ids=["one answer", "one observer", "three answers", "odd names", "quadruplets"],
+)
+def test_every_kind_of_answers_is_described(T):
+    found = check_answers(T, random_state=0)
+    assert str(found).startswith(found.sentences()[0][:20])
+    assert all(line.endswith((".", ").")) for line in found.sentences() + found.warnings())
+    assert "nan" not in str(found).lower()
+    again = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert again["counts"]["answers"] == len(T)
+    assert len(found.records()) == len(found.observers)
+
+
+def test_quadruplets_are_foretold():
+    found = check_answers(quadruplets(), random_state=0)
+    assert verdicts(found, "follows the others") == {0, 1, 2}
+
+
+def test_odd_names_survive_the_warnings_and_the_table():
+    rows = study(k=2, m=20).array
+    T = tc.Triplets(rows, observers=["{who}"] * 20 + ["a\nb"] * 20, response_times=[0.1] * 40)
+    found = check_answers(T, random_state=0)
+    assert "'{who}'" in " ".join(found.warnings())
+    assert found.table().count("\n") == 2
+
+
+def test_the_seed_makes_it_again():
+    T = study(k=12, m=20)
+    first = check_answers(T)
+    assert check_answers(T, random_state=first.seed).as_dict() == first.as_dict()
+    assert check_answers(T, random_state=np.random.default_rng(0)).seed != first.seed
