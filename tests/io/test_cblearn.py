@@ -83,7 +83,9 @@ def test_tables(save):
     reading = read_file(save(content))
     assert reading.triplets.array.tolist() == [[0, 1, 2], [0, 2, 1]]
     assert reading.triplets.observers.tolist() == ["eve", "bob"]
-    assert [(each.reason, each.first) for each in reading.skipped] == [("without an answer", "line 3")]
+    assert [(each.reason, each.first) for each in reading.skipped] == [
+        ("without an answer", "line 3")
+    ]
     T = read_triplets(save("i,j,k,l,y\n0,1,2,3,-1\n0,1,2,3,1\n"))
     assert T.array.tolist() == [[2, 3, 0, 1], [0, 1, 2, 3]]
 

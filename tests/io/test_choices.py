@@ -98,7 +98,7 @@ def test_a_grid_with_the_anchor_in_it_is_a_catch_trial(save):
     assert reading.catch.observers.tolist() == ["eve", "bob"]
     assert [each.reason for each in reading.skipped] == [
         "without an answer",
-        "leave nothing that was not chosen",
+        "on which nothing was left unchosen",
     ]
     assert reading.skipped[0].count == 2
     assert (reading.rows, len(reading.triplets)) == (6, 1)

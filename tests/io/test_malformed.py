@@ -98,7 +98,7 @@ FILES = [
     ("odd, twice", ODD + "0,1,2\n3,3,1\n", None, "line 3: similar1 and similar2 are both '3'"),
     ("odd, the same", ODD + "0,1,1\n", None, "line 2: odd and similar2 are both '1'"),
     ("odd, a gap", ODD + "0,,1\n", None, "line 2: the cell 'similar2' is empty"),
-    ("odd, none", ODD + "0,1,\n", None, "none of the 1 rows is an answer: 1 without an answer"),
+    ("odd, none", ODD + "0,1,\n", None, "none of 1 row is an answer: 1 row without an answer"),
     ("odd, two columns", "0 1\n0 1\n", "odd-one-out", "columns similar1, similar2, odd are needed"),
     ("odd, nobody", "similar1,similar2,odd,participant\n0,1,2,\n", None, "'participant' is empty"),
     ("odd, not shown", "object1,object2,object3,odd\na,b,c,d\n", None, "not one of those shown"),
@@ -108,7 +108,7 @@ FILES = [
     ("grid, not shown", GRID + "a,x,b|c\n", None, "line 2: 'x' was chosen, but is not among"),
     ("grid, twice", GRID + "a,b,b|c|b\n", None, "'b' is twice among the shown"),
     ("grid, chosen twice", GRID + "a,b|b,b|c\n", None, "'b' is twice among the chosen"),
-    ("grid, all chosen", GRID + "a,b|c,b|c\n", None, "1 leave nothing that was not chosen"),
+    ("grid, all chosen", GRID + "a,b|c,b|c\n", None, "1 row on which nothing was left unchosen"),
     ("grid, no anchor", GRID + ",b,b|c\n", None, "the cell 'anchor' is empty"),
     ("grid, both", "anchor,chosen,ranked,shown\na,b,b,b|c\n", None, "both 'chosen' and 'ranked'"),
     ("cut JSON", example("food.json")[:-40], None, "this is not JSON"),
@@ -129,7 +129,7 @@ FILES = [
     ("no stimulus", TRIADS + "1,1,2,\n", None, "line 2: the cell 'S3' is empty"),
     ("a stimulus in words", TRIADS + "1,1,2,big\n", None, "line 2: the stimulus is 'big', not a"),
     ("an infinite stimulus", TRIADS + "1,1,2,inf\n", None, "line 2: the stimulus is 'inf', not a"),
-    ("no answers", TRIADS + "NA,1,2,3\n", None, "none of the 1 rows is an answer"),
+    ("no answers", TRIADS + "NA,1,2,3\n", None, "none of 1 row is an answer"),
     ("one column less", "resp,S1,S2\n1,1,2\n", "mlds-triads", "the column 's3' is missing"),
     ("equal values", TRIADS + "1,1,1.0,3\n", None, "line 2: anchor and near are both '1'"),
     # cblearn
@@ -137,7 +137,7 @@ FILES = [
     ("a word", "i,j,k,response\n0,1,2,maybe\n", None, "line 2: the response is 'maybe', not a"),
     ("a query of two", "i,j,k,response\n0,1,1,1\n", None, "line 2: near and far are both 1"),
     ("few responses", npz(triplets=ROWS, responses=[1]), None, "responses must have one entry"),
-    ("no response", "i,j,k,response\n0,1,2,\n", None, "none of the 1 rows is an answer"),
+    ("no response", "i,j,k,response\n0,1,2,\n", None, "none of 1 row is an answer"),
     ("weights twice", npz(X=ROWS, y=[2, 1, -1], weights=[1, 1, 1]), None, "counts and weights"),
 ]  # fmt: skip
 

@@ -82,7 +82,7 @@ CASES = [
     Case(
         "no winner at all",
         "head,left,right,winner\n0,1,2,\n0,1,2,\n",
-        "none of the 2 rows is an answer: 2 without a winner (the first: line 2)",
+        "none of 2 rows is an answer: 2 rows without a winner (the first: line 2)",
     ),
     Case(
         "neither loser nor sides",
@@ -210,7 +210,7 @@ CASES = [
     Case(
         "no winner in JSON",
         following(participants={"u": [{"target_indices": SHOWN}]}),
-        "none of the 1 rows is an answer",
+        "none of 1 row is an answer",
     ),
     Case(
         "too many digits",
@@ -227,12 +227,12 @@ CASES = [
     Case(
         "nothing but catch trials",
         TOOLS + "1,1,0,w,1,cat,cat,bus,cat,check\n",
-        "none of the 1 rows is an answer: 1 are catch trials",
+        "none of 1 row is an answer: 1 catch trial",
     ),
     Case(
         "nothing but check trials",
         TOOLS + "1,2,0,w,1,cat,dog,bus,dog,check\n",
-        "none of the 1 rows is an answer: 1 of check trials",
+        "none of 1 row is an answer: 1 row of check trials",
     ),
     Case(
         "an rt in words",
@@ -264,7 +264,7 @@ CASES = [
     Case(
         "choices that are no JSON",
         JSPSYCH + JSPSYCH_ROW.replace('"[""dog"",""bus""]"', "dog"),
-        "none of the 1 rows is an answer: 1 without an anchor and two choices",
+        "none of 1 row is an answer: 1 row without an anchor and two choices",
     ),
     Case(
         "a third button of two",
@@ -279,7 +279,7 @@ CASES = [
     Case(
         "timeouts only",
         json.dumps([trial(response=None)]),
-        "none of the 1 rows is an answer: 1 without a response (the first: trial 1)",
+        "none of 1 row is an answer: 1 row without a response (the first: trial 1)",
     ),
     Case("an empty list", "[]", "is a list of trials, and here are none", kind="jspsych"),
     Case("numbers for trials", json.dumps([trial(), 5]), "trial 2: this is no trial but 5"),
@@ -334,13 +334,13 @@ CASES = [
     Case(
         "nobody answered",
         PSYCHOPY + PSYCHOPY_ROW.replace("left", "None"),
-        "none of the 1 rows is an answer: 1 without a response",
+        "none of 1 row is an answer: 1 row without a response",
         columns=MAP,
     ),
     Case(
         "bookkeeping only",
         PSYCHOPY + ",,,,,7,2024.1\n",
-        "none of the 1 rows is an answer: 1 have no anchor, left and right",
+        "none of 1 row is an answer: 1 have no anchor, left and right",
         columns=MAP,
     ),
     Case(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells
-from tercet.io.reading import Catch, Options, Reading, Skipped, count_skipped
+from tercet.io.reading import Catch, Options, Reading, Skipped, count_skipped, no_answers
 from tercet.io.stimuli import Text, short_names
 from tercet.io.tidy import read_columns
 
@@ -76,7 +76,7 @@ class Answered(NamedTuple):
             table.reject_blank([observer])
         caught = (objects[:, :1] == objects[:, 1:]).any(axis=1)
         if caught.all():
-            raise InputError(_no_answers(self, len(caught)))
+            raise InputError(no_answers(self.table.path, self.rows, self.skipped, len(caught)))
         if names is not None:
             occur = set(objects[~caught].ravel().tolist())
             options = options._replace(names=[each for each in names if each in occur])
@@ -108,20 +108,11 @@ def _catch(tidy: Cells, caught: NDArray[np.bool_], observed: bool) -> Catch | No
     return Catch(passed, observers[caught].astype(str if observers.dtype.kind == "O" else None))
 
 
-def _no_answers(trials: Answered, caught: int) -> str:
-    why = [f"{each.count} {each.reason} (the first: {each.first})" for each in trials.skipped]
-    why += [f"{caught} are catch trials"] if caught else []
-    return (
-        f"{trials.table.path}: none of the {trials.rows} rows is an answer: {'; '.join(why)}. "
-        "Is this the right file, and are these the right columns?"
-    )
-
-
 def skip(trials: Answered, left_out: NDArray[np.bool_], reason: str) -> Answered:
     """Leave out the trials of a mask and count them; an error if no trial is left."""
     skipped = (*trials.skipped, *count_skipped(reason, left_out, trials.table.line))
     if left_out.all():
-        raise InputError(_no_answers(trials._replace(skipped=skipped), 0))
+        raise InputError(no_answers(trials.table.path, trials.rows, skipped, 0))
     kept = trials.table.take(~left_out) if left_out.any() else trials.table
     return Answered(kept, trials.rows, skipped)
 

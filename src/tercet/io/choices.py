@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tercet.checks import check
 from tercet.errors import InputError
 from tercet.io.cells import Cells
-from tercet.io.reading import Catch, Options, Reading, Skipped
+from tercet.io.reading import Catch, Options, Reading, Skipped, no_answers
 from tercet.triplets import restore
 
 __all__ = ["BESIDE", "Choices", "beside", "reject_equal"]
@@ -63,12 +63,8 @@ class Choices(NamedTuple):
     ) -> Reading:
         """Check the comparisons and say how they were read."""
         if not len(self.cells):
-            why = [f"{each.count} {each.reason} (the first: {each.first})" for each in skipped]
-            why += [] if catch is None else [f"{len(catch.passed)} are catch trials"]
-            raise InputError(
-                f"{path}: none of the {rows} rows is an answer{': ' * bool(why)}{'; '.join(why)}. "
-                "Is this the right file?"
-            )
+            caught = 0 if catch is None else len(catch.passed)
+            raise InputError(no_answers(path, rows, skipped, caught))
         checked = check(
             self.cells,
             options.n_objects,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tercet.errors import DataWarning
 from tercet.triplets import Triplets
 
-__all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped"]
+__all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
 
 
 class Options(NamedTuple):
@@ -95,6 +95,17 @@ class Reading:
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def no_answers(path: str, rows: int, skipped: Sequence[Skipped], caught: int) -> str:
+    """What to say of a file in which no row is an answer."""
+    why = [str(each) for each in skipped]
+    why += [_count(caught, "catch trial")] if caught else []
+    told = f": {'; '.join(why)}" if why else ""
+    return (
+        f"{path}: none of {_count(rows, 'row')} is an answer{told}. Is this the right file, and "
+        "are these the right columns?"
+    )
 
 
 def count_skipped(reason: str, skipped: NDArray[np.bool_], where: Any) -> tuple[Skipped, ...]:
