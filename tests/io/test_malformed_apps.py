@@ -300,7 +300,7 @@ CASES = [
     Case(
         "keys nobody pressed",
         JSPSYCH + JSPSYCH_ROW,
-        "1 have a response that is not 'x' or 'y'",
+        "1 row with a response that is not 'x' or 'y'",
         columns={"left_key": "x", "right_key": "y"},
     ),
     # --- PsychoPy
@@ -340,7 +340,7 @@ CASES = [
     Case(
         "bookkeeping only",
         PSYCHOPY + ",,,,,7,2024.1\n",
-        "none of 1 row is an answer: 1 have no anchor, left and right",
+        "none of 1 row is an answer: 1 row without anchor, left and right",
         columns=MAP,
     ),
     Case(

@@ -90,7 +90,7 @@ def _read(source: Source, options: Options) -> Reading:
     sides = _sides(trials, shown, trials.text(response), keys)
     other = sides < 0
     if keys is not None:
-        trials, shown = _drop(trials, shown, other, f"have a response that is not {keys}")
+        trials, shown = _drop(trials, shown, other, f"with a response that is not {keys}")
     sides = sides[~other]
 
     near = np.where(sides == 0, shown.left, shown.right)

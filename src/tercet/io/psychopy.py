@@ -47,7 +47,7 @@ def _read(source: Source, options: Options) -> Reading:
     places = [_place(table, word, source.table.header) for word in words]
     trials = Answered(table, len(table))
     empty = np.logical_and.reduce(table.blank(places), axis=1)
-    trials = skip(trials, empty, f"have no {', '.join(words[:2])} and {words[2]}")
+    trials = skip(trials, empty, f"without {', '.join(words[:2])} and {words[2]}")
     time = None
     if direct:
         trials.table.reject_blank(places)
@@ -125,7 +125,7 @@ def _choices(
         [anchor, np.where(sides == 0, left, right), np.where(sides == 0, right, left)]
     )
     other = sides < 0
-    return skip(trials, other, f"have a response that is not {keys}"), objects[~other]
+    return skip(trials, other, f"with a response that is not {keys}"), objects[~other]
 
 
 def _is_several(word: str) -> bool:
