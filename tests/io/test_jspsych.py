@@ -135,7 +135,7 @@ def test_a_third_button_needs_keys(read):
         read(trials)
     reading = read(trials, columns={"left_key": "this", "right_key": "that"})
     assert rows_of(reading.triplets) == [["cat", "dog", "bus"], ["cat", "bus", "dog"]]
-    assert reading.skipped[0].reason == "have a response that is not 'this' or 'that'"
+    assert reading.skipped[0].reason == "with a response that is not 'this' or 'that'"
     assert reading.skipped[0].first == "trial 2"
 
 

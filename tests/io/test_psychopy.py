@@ -63,7 +63,7 @@ def test_keys_can_be_given(save):
     reading = read_file(path, columns={**KEYS, "left_key": "up", "right_key": "down"})
     assert chosen(reading) == ["dog", "bus", "dog"]
     (skipped,) = reading.skipped
-    assert skipped.reason == "have a response that is not 'up' or 'down'"
+    assert skipped.reason == "with a response that is not 'up' or 'down'"
     assert skipped.first == "line 4"
     for half in ({"left_key": "up"}, {"left_key": "up", "right_key": "Up "}):
         with pytest.raises(InputError, match="give both, and different ones"):
@@ -76,7 +76,7 @@ def test_rows_without_an_answer_are_counted(save):
     reading = read_file(save(content), columns=KEYS)
     assert chosen(reading) == ["dog", "bus"]
     assert [(each.reason, each.count, each.first) for each in reading.skipped] == [
-        ("have no anchor, left and right", 1, "line 7"),
+        ("without anchor, left and right", 1, "line 7"),
         ("without a response", 2, "line 3"),
         ("with several responses", 1, "line 5"),
     ]
@@ -90,7 +90,7 @@ def test_chosen_and_other_in_columns_of_their_own(save):
     reading = read_file(save(content), columns=columns)
     assert reading.triplets.array.tolist() == [[0, 1, 2]]
     assert reading.triplets.response_times.tolist() == [2]
-    assert reading.skipped[0].reason == "have no anchor, near and far"
+    assert reading.skipped[0].reason == "without anchor, near and far"
 
 
 def test_without_a_map_the_error_shows_one(save):
