@@ -5,7 +5,7 @@ PEER := .venv-peer
 SAMPLERS := .venv-samplers
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint bench study reproduce clean
+.PHONY: setup demo test lint docs bench study reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -14,8 +14,8 @@ $(VENV)/.installed: pyproject.toml
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
-demo: setup            ## a simulated world, its map and a report in demo/
-	$(RUN) -m tercet.demo --out demo
+demo: setup            ## a simulated world, its answers and a report about them in demo/
+	$(RUN) -m tercet demo --out demo
 
 test: setup            ## all tests
 	$(RUN) -m pytest
@@ -24,6 +24,10 @@ lint: setup            ## style and types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+docs: setup            ## the documentation site in build/docs, its examples run
+	$(VENV)/bin/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "The site: build/docs/index.html"
 
 $(PEER)/.installed:
 	$(PYTHON) -m venv $(PEER)
@@ -50,5 +54,5 @@ reproduce: setup       ## every figure and claim of the paper, and the page abou
 	sed 's#](\([a-z0-9_]*\.png\))#](images/reproduction/\1)#' reproduction/reproduction.md > docs/reproduction.md
 
 clean:
-	rm -rf $(VENV) $(PEER) $(SAMPLERS) demo
+	rm -rf $(VENV) $(PEER) $(SAMPLERS) demo build docs/examples
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

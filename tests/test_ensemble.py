@@ -140,6 +140,37 @@ def test_only_scaling_changes_distances():
 
 
 @pytest.mark.parametrize("alignment", ["none", "rotate", "scale"])
+def test_principal_axes_turn_all_draws_alike(alignment):
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(20, 9, 3)) * 0.1 + rng.normal(size=(9, 3)) * [1.0, 5.0, 2.0]
+    made = Ensemble(draws, alignment=alignment, names=list("abcdefghi"))
+    turned = made.in_principal_axes()
+    assert_allclose(turned.distances(), made.distances(), rtol=1e-10)
+    mean = turned.point_mean()
+    mean = mean - mean.mean(axis=0)
+    scatter = mean.T @ mean
+    assert_allclose(scatter, np.diag(np.diag(scatter)), atol=1e-8 * scatter.max())
+    assert (np.diff(np.diag(scatter)) < 0).all()
+    assert (np.arange(9) @ mean >= 0).all()
+    assert turned.names == made.names
+
+
+def test_draws_can_be_laid_in_another_way():
+    draws = np.random.default_rng(0).normal(size=(10, 6, 2))
+    made = Ensemble(draws, alignment="rotate", statistics={"loss": np.arange(10.0)})
+    scaled = made.realigned("scale")
+    assert_array_equal(scaled.samples, Ensemble(draws, alignment="scale").samples)
+    assert_array_equal(scaled.statistics["loss"], np.arange(10.0))
+    Q = [[0, 1, 2], [3, 4, 5]]
+    assert_array_equal(scaled.triplet_probability(Q, "vote"), made.triplet_probability(Q, "vote"))
+    with pytest.raises(InputError, match="alignment must be one of"):
+        made.realigned("turn")
+    matrices = np.abs(draws[:, :, :1] - draws[:, :, :1].transpose(0, 2, 1))
+    with pytest.raises(InputError, match="has distances, no points"):
+        Ensemble(matrices, kind="distances").realigned("scale")
+
+
+@pytest.mark.parametrize("alignment", ["none", "rotate", "scale"])
 def test_subsamples_are_drawn_towards_their_centre(alignment):
     draws, centre = points(), points(size=1, seed=9)[0]
     plain = Ensemble(draws, alignment=alignment, reference=centre)

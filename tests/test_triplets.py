@@ -491,3 +491,31 @@ def test_screens_are_shared_where_one_has_several_answers():
     assert not Triplets(rows).shares_screens
     assert not Triplets(rows, screens=["a", "b"]).shares_screens
     assert Triplets(rows, screens=["a", "a"]).shares_screens
+
+
+def test_response_times_are_seconds_or_unknown():
+    rows = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+    T = Triplets(rows, response_times=[1.5, None, 2])
+    np.testing.assert_array_equal(T.response_times, [1.5, np.nan, 2.0])
+    assert Triplets(rows, response_times=[1.5, np.nan, 2.0]) == T
+    assert Triplets(rows, response_times=[1.5, 1.0, 2.0]) != T
+    assert Triplets(rows) != T
+    np.testing.assert_array_equal(T[1:].response_times, [np.nan, 2.0])
+    assert pickle.loads(pickle.dumps(T)) == T
+    assert Triplets(rows, response_times=[None, None, None]).response_times is None
+    with pytest.raises(ValueError, match="read-only"):
+        T.response_times[0] = 3
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([1, -2, 3], "row 1 .*response_time is -2.0, not a time"),
+        ([1, np.inf, 3], "row 1 .*response_time is inf"),
+        ([1, 2], "must have 3 entries"),
+        (["quick", 1, 2], "must be numbers, in seconds"),
+    ],
+)
+def test_response_times_that_cannot_be(times, message):
+    with pytest.raises(InputError, match=message):
+        Triplets([[0, 1, 2]] * 3, response_times=times)

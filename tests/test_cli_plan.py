@@ -1,0 +1,72 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from tercet import simulate
+from tercet.cli import main, plan
+from tercet.io import write_triplets
+from tercet.uses.plan.measures import MEASURES
+from tercet.uses.plan.worlds import SHAPES
+
+SMALL = ["--answers", "30,60", "--repeats", "6", "--jobs", "1", "--quiet"]
+
+
+def test_choices_are_those_of_the_function():
+    assert list(plan.MEASURES) == list(MEASURES)
+    assert plan.SHAPES == SHAPES
+
+
+def test_a_table_a_file_and_a_picture(tmp_path, capsys):
+    out, picture = tmp_path / "plan.csv", tmp_path / "plan.png"
+    files = ["-o", str(out), "--plot", str(picture)]
+    assert main(["plan", "--objects", "8", "--target", ".6", *SMALL, *files]) == 0
+    text = capsys.readouterr().out
+    assert "answers  accuracy" in text
+    assert "60 % of all comparisons right" in text
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [row["answers"] for row in rows] == ["30", "60"]
+    assert float(rows[1]["median"]) > float(rows[0]["low"])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_of_a_pilot(tmp_path, capsys):
+    points = np.random.default_rng(0).standard_normal((8, 2))
+    pilot = tmp_path / "pilot.csv"
+    write_triplets(simulate.noisy_triplets(points, 50, noise=0.2, random_state=0), pilot)
+    arguments = ["plan", "--pilot", str(pilot), "--json", *SMALL]
+    assert main([*arguments, "--plot", str(tmp_path / "more.svg")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pilot"] == 50
+    assert found["n_objects"] == 8
+    assert [row["answers"] for row in found["rows"]] == [30, 60]
+    assert (tmp_path / "more.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either --objects N, or the answers of a --pilot FILE"),
+        (["--objects", "8", "--pilot", "x.csv"], "give either"),
+        (["--objects", "8", "--target", "2"], "between 0.5 and 1, got 2.0"),
+        (["--objects", "8", "--repeats", "2"], "repeats must be a whole number from 6"),
+        (["--objects", "8", "--plot", "plan.xyz"], "should end in one of .png"),
+        (["--objects", "8", "-o", "no/such/folder/x.csv"], "no folder"),
+        (["--pilot", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(arguments, message, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tercet plan: ")
+    assert message in error
+
+
+def test_bad_usage(capsys):
+    for arguments in (["--answers", "10,x"], ["--measure", "beauty"], ["--objects", "0"]):
+        with pytest.raises(SystemExit) as stop:
+            main(["plan", *arguments])
+        assert stop.value.code == 2
+    assert "usage" in capsys.readouterr().err

@@ -1,0 +1,347 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from tercet import simulate
+from tercet.bootstrap import Bootstrap
+from tercet.ensemble import Ensemble
+from tercet.errors import DataWarning, InputError
+from tercet.estimators import CKL, SOE, STE
+from tercet.metrics import satisfied
+from tercet.posterior import Posterior
+from tercet.triplets import Triplets
+from tercet.uses.plan import AnswerPlan, Needed, PlanRow, plan_answers
+from tercet.uses.plan.measures import MEASURES, best_agreement
+from tercet.uses.plan.needed import crossing, fewest_worlds, needed_answers
+from tercet.uses.plan.worlds import answers_in, drawn_world, made_world
+
+QUICK = {"maker": Posterior(STE(), sampler="laplace", n_samples=100), "repeats": 6}
+
+
+def plan(n_objects=12, **settings):
+    return plan_answers(n_objects, **({"random_state": 0, "noise": 0.2} | QUICK | settings))
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    points = np.random.default_rng(3).standard_normal((10, 2))
+    return simulate.noisy_triplets(points, 60, noise=0.3, random_state=3)
+
+
+# --- worlds -----------------------------------------------------------------------------------
+
+
+def test_the_first_answers_of_a_world_are_always_the_same():
+    world = made_world(10, 2, "normal", 0.3, 0.1, (5, 0, 1))
+    many = answers_in(world, 2500, (5, 0, 1))
+    assert many.shape == (2500, 3)
+    for m in (0, 1, 1024, 1025):
+        np.testing.assert_array_equal(answers_in(world, m, (5, 0, 1)), many[:m])
+    assert (answers_in(world, 100, (5, 0, 2)) != many[:100]).any()
+
+
+@pytest.mark.parametrize(("noise", "lapse"), [(0.0, 0.0), (0.3, 0.0), (0.5, 0.2)])
+def test_people_answer_as_in_the_paper(noise, lapse):
+    """The same probabilities as ``simulate.answer``, which perceives two distances."""
+    world = made_world(8, 2, "normal", noise, lapse, (1, 0))
+    m = 40_000
+    asked = simulate.random_comparisons(8, m, replace=True, random_state=0)
+    other = simulate.answer(world.points, asked, noise=noise, lapse=lapse, random_state=1)
+    shares = [
+        satisfied(world.points, rows).mean() for rows in (answers_in(world, m, (1, 0)), other)
+    ]
+    assert shares[0] == pytest.approx(shares[1], abs=4.5 * math.sqrt(0.5 / m))
+    assert best_agreement(world) == pytest.approx(shares[0], abs=4.5 * math.sqrt(0.25 / m))
+
+
+def test_a_drawn_world_answers_with_its_own_parameters():
+    draws = np.random.default_rng(0).standard_normal((3, 6, 2))
+    drawn = {"exponent": np.array([1.0, 3.0, 9.0]), "lapse": np.array([0.0, 0.5, 0.1])}
+    ensemble = Ensemble(draws, model=CKL().model(), parameters=drawn)
+    world = drawn_world(ensemble, 1)
+    Q = simulate.all_comparisons(6)
+    near, far = (np.sum((draws[1][Q[:, 0]] - draws[1][Q[:, k]]) ** 2, axis=1) for k in (1, 2))
+    expected = ensemble[[1]].answer_probability(Q)
+    np.testing.assert_allclose(world.foretold(near, far), expected, rtol=1e-10)
+
+
+# --- measures ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def near_truth():
+    world = made_world(9, 2, "normal", 0.4, 0.1, (2, 0))
+    steps = np.random.default_rng(0).standard_normal((200, 9, 2))
+    return world, Ensemble(world.points + 0.15 * steps)
+
+
+def test_measures_are_what_they_say(near_truth):
+    world, ensemble = near_truth
+    truth = simulate.true_triplets(world.points)
+    p = ensemble.triplet_probability(truth)
+    assert MEASURES["accuracy"].compute(ensemble, world) == pytest.approx(np.mean(p > 0.5))
+    certain = np.maximum(p, 1 - p) > 0.95
+    assert MEASURES["sure"].compute(ensemble, world) == pytest.approx(np.mean(certain))
+    squared = [
+        np.sum((world.points[truth[:, 0]] - world.points[truth[:, k]]) ** 2, 1) for k in (1, 2)
+    ]
+    foretold = world.foretold(*squared)
+    expected = np.mean(np.where(p > 0.5, foretold, 1 - foretold))
+    assert MEASURES["agreement"].compute(ensemble, world) == pytest.approx(expected)
+    assert expected < best_agreement(world)
+
+
+def test_radius_is_that_of_the_ellipses_and_knows_no_size(near_truth):
+    world, ensemble = near_truth
+    found = MEASURES["radius"].compute(ensemble, world)
+    size = np.sqrt(np.mean(np.sum((world.points - world.points.mean(axis=0)) ** 2, axis=1)))
+    # Rotation, shift and size take a little of the spread away: 4 of 18 numbers.
+    assert found == pytest.approx(0.15 * math.sqrt(5.991 * 14 / 18) / size, rel=0.1)
+    scales = np.random.default_rng(1).uniform(0.5, 2.0, (200, 1, 1))
+    resized = Ensemble(ensemble.draws * scales)
+    assert MEASURES["radius"].compute(resized, world) == pytest.approx(found, rel=0.02)
+
+
+# --- from curves to a number ------------------------------------------------------------------
+
+
+def test_crossing_is_linear_in_the_logarithm():
+    steps = np.array([100, 200, 400])
+    assert crossing(steps, np.array([0.6, 0.8, 0.9]), 0.7) == pytest.approx(100 * math.sqrt(2))
+    assert crossing(steps, np.array([0.6, 0.8, 0.9]), 0.5) == 100
+    assert crossing(steps, np.array([0.6, 0.8, 0.9]), 0.95) == math.inf
+    # A step down is levelled out: 0.8 and 0.7 become 0.75 twice.
+    assert crossing(steps, np.array([0.8, 0.7, 0.9]), 0.775) == pytest.approx(200 * 2 ** (1 / 6))
+
+
+def test_needed_is_a_quantile_with_an_interval_from_the_order():
+    numbers = np.arange(1.0, 11.0) * 100
+    assert needed_answers(numbers, 0.5) == Needed(550, 200, 900)
+    cover = binom.cdf(8, 10, 0.5) - binom.cdf(1, 10, 0.5)  # 2 to 8 of 10 lie below the median
+    assert cover >= 0.95
+    numbers[-5:] = math.inf
+    assert needed_answers(numbers, 0.5) == Needed(None, 200, None)
+    assert needed_answers(np.full(10, math.inf), 0.5) == Needed(None, None, None)
+    odd = np.array([1.0, 2.0, 3.0, 4.0, math.inf, math.inf, math.inf])
+    assert needed_answers(odd, 0.5).value == 4
+
+
+def test_interval_holds_what_it_promises():
+    rng = np.random.default_rng(0)
+    for share, size in ((0.5, 10), (0.8, 17)):
+        truth = np.exp(norm.ppf(share))
+        found = [needed_answers(1e6 * rng.lognormal(size=size), share) for _ in range(400)]
+        held = np.mean([low <= 1e6 * truth <= high for _, low, high in found])
+        assert held >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize(("share", "fewest"), [(0.5, 6), (0.8, 17), (0.9, 36), (0.1, 36)])
+def test_fewest_worlds(share, fewest):
+    assert fewest_worlds(share) == fewest
+    assert max(share, 1 - share) ** fewest <= 0.025 < max(share, 1 - share) ** (fewest - 1)
+
+
+# --- plans ------------------------------------------------------------------------------------
+
+
+def test_a_plan_finds_a_number_and_says_it():
+    found = plan(target=0.8)
+    value, low, high = found.needed
+    assert low <= value <= high
+    steps = [row.answers for row in found.rows]
+    assert steps == sorted(set(steps))
+    assert steps[0] < low
+    assert high <= steps[-1]
+    reached = [row.answers for row in found.rows if row.median >= 0.8]
+    assert value <= 1.5 * reached[0]
+    assert all(row.low <= row.median <= row.high for row in found.rows)
+    assert "80 % of all comparisons right" in found.sentence
+    assert "half of such experiments" in found.sentence
+    assert str(found).startswith("answers  accuracy")
+    record = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert record["needed"]["value"] == value
+    assert len(record["by_world"]) == 6
+
+
+def test_same_bits_for_any_number_of_threads():
+    one, two = (plan(target=0.75, n_jobs=jobs) for jobs in (1, 2))
+    assert one == two
+    assert one != plan(target=0.75, random_state=1)
+
+
+def test_steps_do_not_depend_on_each_other():
+    few = plan(answers=[40, 160])
+    many = plan(answers=[20, 40, 80, 160])
+    assert [row for row in many.rows if row.answers in (40, 160)] == list(few.rows)
+
+
+def test_more_noise_dimensions_or_lapses_need_more():
+    settings = {"target": 0.75, "answers": [30, 60, 120, 240]}
+    base = plan(**settings).needed.value
+    for harder in ({"noise": 0.6}, {"n_components": 4}, {"lapse": 0.3}):
+        assert (plan(**settings | harder).needed.value or math.inf) > 1.15 * base, harder
+
+
+def test_a_radius_gets_smaller():
+    found = plan(measure="radius", target=0.5, answers=[60, 240, 960])
+    medians = [row.median for row in found.rows]
+    assert medians == sorted(medians, reverse=True)
+    assert 60 <= found.needed.value <= 960
+
+
+def test_too_low_a_limit():
+    found = plan(target=0.99, limit=60)
+    assert found.needed == Needed(None, None, None)
+    assert found.rows[-1].answers == 60
+    assert found.sentence.startswith("More than 60 answers are needed")
+    assert found.as_dict()["by_world"] == [None] * 6
+
+
+def test_agreement_has_a_best():
+    found = plan(noise=1.0, measure="agreement", target=0.9)
+    assert 0.6 < found.best < 0.75
+    assert found.sentence.startswith("Not reachable")
+    assert all(row.median < found.best for row in found.rows)
+
+
+def test_assurance_takes_more_answers_than_half():
+    settings = {"answers": [40, 80, 160, 320], "target": 0.75, "repeats": 17}
+    assert plan(**settings, assurance=0.8).needed.value > plan(**settings).needed.value
+
+
+def test_a_bootstrap_makes_plans_too():
+    maker = Bootstrap(SOE(), n_samples=5)
+    found = plan(maker=maker, answers=[60, 240], target=0.7)
+    assert found.rows[1].median > found.rows[0].median
+
+
+def test_the_number_is_enough_for_about_half_of_fresh_worlds():
+    value = plan(target=0.8, random_state=5, repeats=20).needed.value
+    fresh = plan(target=0.8, random_state=6, repeats=20, answers=[value - 1, value])
+    reached = np.isfinite(fresh.by_world).sum()
+    assert 3 <= reached <= 17  # P < .002 either way, were it half
+
+
+# --- a pilot ----------------------------------------------------------------------------------
+
+
+def test_a_pilot_says_how_many_more(pilot):
+    found = plan(None, like=pilot, noise=None, target=0.8)
+    assert found.pilot == 60
+    assert found.rows[0].answers == 0
+    assert found.n_objects == 10
+    assert found.noise is None
+    assert found.needed.value > 0
+    assert "more answers" in found.sentence
+    easy = plan(None, like=pilot, noise=None, target=0.52, answers=[0, 10])
+    assert easy.needed.value == 0
+    assert easy.sentence.startswith("No more answers are needed")
+
+
+def test_an_ensemble_plans_a_new_experiment(pilot):
+    ensemble = Posterior(STE(2), sampler="laplace", n_samples=50, random_state=0).fit(pilot)
+    found = plan(None, like=ensemble.ensemble_, noise=None, answers=[40, 160])
+    assert found.pilot == 0
+    assert [row.answers for row in found.rows] == [40, 160]
+
+
+def test_votes_of_a_pilot_are_answers(pilot):
+    twice = Triplets(pilot.array, n_objects=10, weights=np.full(60, 2.0))
+    found = plan(None, like=twice, noise=None, answers=[0, 10])
+    assert found.pilot == 120
+
+
+def test_screens_of_a_pilot_are_warned_about(pilot):
+    screens = np.arange(60) // 3
+    shared = Triplets(pilot.array, n_objects=10, screens=screens)
+    with pytest.warns(DataWarning, match="one choice"):
+        plan(None, like=shared, noise=None, answers=[0, 10])
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def words(**changes):
+    settings = {
+        "measure": "accuracy",
+        "target": 0.9,
+        "assurance": 0.5,
+        "needed": Needed(1283, 1107, 1425),
+        "rows": (PlanRow(700, 0.85, 0.83, 0.87), PlanRow(1400, 0.91, 0.9, 0.92)),
+        "by_world": (1283.0,) * 6,
+        "best": None,
+        "n_objects": 60,
+        "n_components": 2,
+        "noise": 0.3,
+        "lapse": 0.0,
+        "pilot": 0,
+        "poor": 0,
+    }
+    return AnswerPlan(**settings | changes).sentence
+
+
+def test_sentences():
+    assert words() == (
+        "About 1 300 answers (between 1 100 and 1 500) are needed for a map that has 90 % of all "
+        "comparisons right: with so many, half of such experiments reach it."
+    )
+    assert "and more than 1 400)" in words(needed=Needed(1283, 1107, None))
+    assert words(needed=Needed(700, 700, 700)).startswith("700 answers or fewer are enough")
+    assert "95 % of such experiments" in words(assurance=0.95)
+    assert "Caution: in 2 of 12 fits" in words(poor=2)
+    nowhere = {"needed": Needed(None, None, None)}
+    assert "It still gets better" in words(**nowhere, target=0.95)
+    flat = (PlanRow(700, 0.8, 0.7, 0.9), PlanRow(1400, 0.801, 0.7, 0.9))
+    assert "out of reach in practice" in words(**nowhere, rows=flat)
+
+
+# --- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_objects": 3}, "n_objects must be a whole number from 4, got 3"),
+        ({"n_objects": None}, "n_objects must be"),
+        ({"n_components": 11}, "n_components must be a whole number from 1 to 10"),
+        ({"noise": -1.0}, "noise must be"),
+        ({"lapse": 1.0}, "lapse is a share"),
+        ({"shape": "line"}, "shape must be one of 'normal', 'mixture'"),
+        ({"shape": "mixture", "n_components": 3}, "in the plane"),
+        ({"measure": "beauty"}, "measure must be one of"),
+        ({"target": 0.4}, "between 0.5 and 1, got 0.4"),
+        ({"measure": "radius", "target": 0.0}, "above 0"),
+        ({"target": math.nan}, "got nan"),
+        ({"assurance": 1.0}, "assurance must lie"),
+        ({"assurance": 0.9}, "repeats must be a whole number from 36"),
+        ({"repeats": 5}, "repeats must be a whole number from 6"),
+        ({"limit": 5}, "limit must be"),
+        ({"answers": [100]}, "two or more whole numbers"),
+        ({"answers": [0, 100]}, "two or more whole numbers"),
+        ({"answers": [200, 100]}, "rising order"),
+        ({"maker": STE()}, "maker must be a Posterior or a Bootstrap"),
+        ({"like": [[0, 1, 2]]}, "like must be the Triplets of a pilot"),
+    ],
+)
+def test_bad_input_is_told(settings, message):
+    with pytest.raises(InputError, match=message):
+        plan(**settings)
+
+
+def test_a_pilot_contradicted(pilot):
+    for settings, message in (
+        ({"noise": 0.3}, "leave noise out"),
+        ({"noise": None, "n_objects": 11}, "has 10 objects"),
+        ({"noise": None, "n_components": 9}, "from 1 to 8"),
+    ):
+        with pytest.raises(InputError, match=message):
+            plan(**({"n_objects": None, "like": pilot} | settings))
+    mute = Ensemble(np.random.default_rng(0).standard_normal((5, 10, 2)))
+    with pytest.raises(InputError, match="cannot say how people would answer"):
+        plan(None, like=mute, noise=None)
+    quadruplets = Triplets([[0, 1, 2, 3]], n_objects=10)
+    with pytest.raises(InputError, match="quadruplets"):
+        plan(None, like=quadruplets, noise=None)
