@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
-    from tercet.io import read_triplets, write_triplets
+    from tercet.io import read_file, read_triplets, write_triplets
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
     from tercet.triplets import Triplets, as_triplets
     from tercet.uses.abstain import choose_threshold, hold_out, risk_coverage
     from tercet.uses.active import ActiveLoop, suggest
     from tercet.uses.compare import compare_models, lack_of_fit
     from tercet.uses.dimension import estimate_dimension
+    from tercet.uses.plan import plan_answers
+    from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
 
 __version__ = "0.1.0"
@@ -45,6 +47,7 @@ _HOMES = {
     "Triplets": "triplets",
     "align": "",
     "as_triplets": "triplets",
+    "check_answers": "uses.quality",
     "choose_threshold": "uses.abstain",
     "compare_models": "uses.compare",
     "datasets": "",
@@ -55,7 +58,9 @@ _HOMES = {
     "lack_of_fit": "uses.compare",
     "metrics": "",
     "perceptual_scale": "uses.scale",
+    "plan_answers": "uses.plan",
     "plots": "",
+    "read_file": "io",
     "read_triplets": "io",
     "risk_coverage": "uses.abstain",
     "scales_by_observer": "uses.scale",
@@ -83,6 +88,7 @@ __all__ = [
     "Triplets",
     "align",
     "as_triplets",
+    "check_answers",
     "choose_threshold",
     "compare_models",
     "datasets",
@@ -93,7 +99,9 @@ __all__ = [
     "lack_of_fit",
     "metrics",
     "perceptual_scale",
+    "plan_answers",
     "plots",
+    "read_file",
     "read_triplets",
     "risk_coverage",
     "scales_by_observer",

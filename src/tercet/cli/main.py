@@ -6,39 +6,142 @@ Exit codes: 0 done, 1 the work failed, 2 bad input or usage.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
+import traceback
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
 import tercet
-from tercet.cli import reproduce
-from tercet.errors import InputError, TercetError
+from tercet.cli import (
+    bootstrap,
+    check,
+    compare,
+    convert,
+    datasets,
+    demo,
+    dimension,
+    fit,
+    plan,
+    posterior,
+    predict,
+    report,
+    reproduce,
+    scale,
+    simulate,
+    suggest,
+)
+from tercet.cli.common import Formatter
+from tercet.cli.output import flush, one_line, with_options
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "GROUPS", "build_parser", "main"]
 
-COMMANDS = (reproduce,)
+GROUPS: dict[str, tuple[Any, ...]] = {
+    "from a file of answers": (report, check, convert),
+    "a map, and how sure it is": (fit, bootstrap, posterior),
+    "what it is for": (dimension, compare, scale, predict, suggest),
+    "planning and trying out": (plan, simulate, datasets, demo, reproduce),
+}
+COMMANDS = tuple(module for group in GROUPS.values() for module in group)
 INTERRUPTED = 130  # as shells have it
+DESCRIPTION = "Ordinal embeddings with error bars: from answers to a map that says how sure it is."
+EPILOG = """\
+'tercet COMMAND --help' tells all about a command, with examples.
+
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    parser = build_parser()
-    options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # where a terminal lacks a letter
     try:
-        with _ended_as_if_interrupted():
-            code: int = options.run(options)
-    except InputError as error:
-        print(f"tercet {options.command}: {error}", file=sys.stderr)
+        return _main(arguments)
+    except BrokenPipeError:  # whoever reads, such as head, has had enough
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    parser, _ = build_parser()
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit:
+        flush()
+        raise
+    if options.command is None:
+        parser.print_help(sys.stderr)
         return 2
-    except (TercetError, OSError) as error:
-        print(f"tercet {options.command}: {error}", file=sys.stderr)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run the command that was parsed; whatever goes wrong is told in a line."""
+    from tercet.errors import InputError, TercetError  # knows scikit-learn, so only now
+
+    def tell(message: str) -> None:
+        told = with_options(message, options)
+        print(one_line(f"tercet {options.command}: {told}"), file=sys.stderr)
+
+    try:
+        with _ended_as_if_interrupted(), _warnings_in_lines(options):
+            code: int = options.run(options)
+            flush()
+    except InputError as error:
+        tell(str(error))
+        return 2
+    except TercetError as error:
+        tell(str(error))
+        return 1
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        tell(f"{where}{error.strerror or error}.")
+        return 1
+    except ModuleNotFoundError as error:
+        tell(f"this needs {error.name}, which is not installed: pip install {error.name}.")
+        return 1
+    except MemoryError:
+        tell("there is not enough memory for this.")
         return 1
     except KeyboardInterrupt:
         print(f"\ntercet {options.command}: interrupted.", file=sys.stderr)
         return INTERRUPTED
+    except Exception as error:
+        if os.environ.get("TERCET_TRACEBACK"):
+            traceback.print_exc()
+        tell(
+            f"failed in a way that it should not ({type(error).__name__}: {error}). Please report "
+            "it, with what TERCET_TRACEBACK=1 in the environment shows."
+        )
+        return 1
     return code
+
+
+@contextmanager
+def _warnings_in_lines(options: argparse.Namespace) -> Iterator[None]:
+    """Show each warning once, as one plain line."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        said = with_options(str(message), options)
+        line = one_line(f"tercet {options.command}: warning: {said}")
+        if line not in told:
+            told.add(line)
+            print(line, file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)  # tercet's are, and scikit-learn's
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager
@@ -54,14 +157,49 @@ def _ended_as_if_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+# --- the parser -------------------------------------------------------------------------------
+
+
+class Command(NamedTuple):
+    """A command, as it was declared."""
+
+    name: str
+    help: str
+    parser: argparse.ArgumentParser
+
+
+class _Commands:
+    """Argparse's commands, kept to be listed in groups."""
+
+    def __init__(self, commands: Any) -> None:
+        self.commands = commands
+        self.added: list[Command] = []
+
+    def add_parser(self, name: str, *, help: str, **more: Any) -> Any:  # noqa: A002
+        parser = self.commands.add_parser(name, **more)
+        self.added.append(Command(name, help, parser))
+        return parser
+
+
+def build_parser() -> tuple[argparse.ArgumentParser, dict[str, list[Command]]]:
+    """The parser of all commands, and the commands in their groups."""
     parser = argparse.ArgumentParser(
         prog="tercet",
-        description="Ordinal embeddings with error bars.",
+        usage="tercet COMMAND …",
+        epilog=EPILOG,
+        formatter_class=Formatter,
     )
     parser.add_argument("--version", action="version", version=f"tercet {tercet.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_to(commands)
-    return parser
+    subparsers = parser.add_subparsers(dest="command", prog="tercet", help=argparse.SUPPRESS)
+    groups = {}
+    for title, modules in GROUPS.items():
+        commands = _Commands(subparsers)
+        for module in modules:
+            module.add_to(commands)
+        groups[title] = commands.added
+    listed = [
+        f"{title}:\n" + "\n".join(f"  {each.name:<11}{each.help}" for each in commands)
+        for title, commands in groups.items()
+    ]
+    parser.description = "\n\n".join([DESCRIPTION, *listed])
+    return parser, groups

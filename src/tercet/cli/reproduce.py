@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tercet.cli.common import Formatter, jobs
+
 __all__ = ["add_to", "run"]
 
 EPILOG = """\
 examples:
+  tercet reproduce 1 mixture        two figures
   tercet reproduce                  everything, quickly: one repeat, coarse grids
   tercet reproduce 2b --full        one figure as in the paper
   tercet reproduce --full --jobs 8  everything; interrupted, it goes on where it stopped
@@ -27,7 +30,7 @@ def add_to(commands: Any) -> None:
         help="make the paper's figures again and judge its claims",
         description="Make the paper's figures again, with their numbers, and judge its claims.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
     )
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="default: all")
     size = parser.add_mutually_exclusive_group()
@@ -49,17 +52,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("reproduction"), metavar="DIR", help="where to write to"
     )
-    parser.add_argument("--jobs", type=count, metavar="N", help="processes (default: all cores)")
+    parser.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no table")
     parser.set_defaults(run=run)
-
-
-def count(text: str) -> int:
-    """A positive number, or -1 for all cores."""
-    number = int(text)
-    if number < 1 and number != -1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, or -1 for all cores, got {text}")
-    return number
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,22 +5,27 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tercet.diagnosis import diagnose
+from tercet.ensemble import Ensemble
 from tercet.errors import InputError, SeparableWarning
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
-from tercet.provenance import seed_for
-from tercet.report.findings import Findings, Settings
-from tercet.report.makers import Maker, choose_kind, foretell, make_maker
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.provenance import seed_for, versions
+from tercet.report.findings import Findings, Foretold, Settings
+from tercet.report.makers import choose_kind, count_screens_once, foretell, make_maker
 from tercet.report.sureness import describe_objects, measure_sureness
 from tercet.triplets import Triplets
 from tercet.uses.active import Suggestions, suggest
-from tercet.uses.compare.misfit import lack_of_fit
+from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate, estimate_dimension
 from tercet.uses.quality import AnswerCheck, check_answers
+from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
 from tercet.uses.units import number_units
 
 __all__ = ["analyse"]
@@ -30,7 +35,7 @@ MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
 FALLBACK = 2  # dimensions, where the answers do not tell
 
 # First keys of seeds, after those of makers and sureness.
-_CHECK, _DIMENSION, _FIT, _QUESTIONS, _PART = range(10, 15)
+_CHECK, _DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(10, 16)
 
 
 def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
@@ -47,39 +52,86 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
     triplets = reading.triplets
     _check(triplets, settings)
     check = check_answers(triplets, catch=reading.catch, random_state=_rng(settings, _CHECK))
-    kind, why = choose_kind(triplets, settings)
+    kind, why = choose_kind(reading, settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimate, note = _estimate(triplets, settings)
-        d = settings.dimension or (estimate and estimate.dimension) or FALLBACK
-        maker = make_maker(kind, triplets, d, settings).fit(triplets)
-        foretold = foretell(maker, triplets, settings)
-    ensemble = maker.ensemble_.in_principal_axes()
-    fit = None
-    if isinstance(maker, Posterior):
-        fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
+        made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
+    ensemble = made.ensemble
     return Findings(
         reading=reading,
         triplets=triplets,
         check=check,
-        dimension=estimate,
-        dimension_note=note,
+        dimension=made.dimension,
+        dimension_note=made.note,
         ensemble=ensemble,
         kind=kind,
         why=why,
-        diagnostics=maker.diagnostics_ if isinstance(maker, Posterior) else None,
+        diagnostics=made.diagnostics,
         objects=describe_objects(ensemble, triplets, settings.level),
         sureness=measure_sureness(
             ensemble, triplets, settings.level, settings.seed, settings.n_jobs
         ),
-        foretold=foretold,
-        lack_of_fit=fit,
-        suggestions=_suggest(maker, triplets, settings),
-        warnings=_be_careful(reading, check, caught, maker, d),
+        foretold=made.foretold,
+        lack_of_fit=made.fit,
+        suggestions=_suggest(kind, ensemble, triplets, settings),
+        warnings=_be_careful(triplets, check, caught, made),
         settings=settings,
-        versions=ensemble.provenance["versions"],
+        versions=versions(),
         seconds=time.monotonic() - begun,
+        scale=made.scale,
+        goodness=made.goodness,
     )
+
+
+class _Made(NamedTuple):
+    """Maps, and how they were made."""
+
+    ensemble: Ensemble
+    note: str
+    dimension: DimensionEstimate | None = None
+    diagnostics: Diagnostics | None = None
+    foretold: Foretold | None = None
+    fit: LackOfFit | None = None
+    scale: PerceptualScale | None = None
+    goodness: GoodnessOfFit | None = None
+
+
+def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
+    estimate, note = _estimate(triplets, settings)
+    d = settings.dimension or (estimate and estimate.dimension) or FALLBACK
+    learned = count_screens_once(triplets) if kind == "posterior" else triplets
+    maker = make_maker(kind, triplets, d, settings).fit(learned)
+    foretold = foretell(maker, learned, settings)
+    # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
+    ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
+    if not isinstance(maker, Posterior):
+        return _Made(ensemble, note, estimate, foretold=foretold)
+    fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
+    return _Made(ensemble, note, estimate, maker.diagnostics_, foretold, fit)
+
+
+def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
+    """Stimuli on a line by signed differences, the model of difference scaling (MLDS)."""
+    how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
+    scale = perceptual_scale(
+        triplets,
+        _stimuli(triplets),
+        unit="screen" if triplets.shares_screens else "answer",
+        random_state=_rng(settings, _SCALE),
+        **how,
+    )
+    goodness = goodness_of_fit(scale, random_state=_rng(settings, _FIT), **how)
+    ensemble = Ensemble(scale.samples[:, :, None], names=scale.names, alignment="none")
+    return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness)
+
+
+def _stimuli(triplets: Triplets) -> list[float] | None:
+    """The physical values that the names are, where all of them are numbers in rising order."""
+    try:
+        values = [float(name) for name in triplets.names or ()]
+    except ValueError:
+        return None
+    return values if values and all(a < b for a, b in pairwise(values)) else None
 
 
 def _check(triplets: Triplets, settings: Settings) -> None:
@@ -135,41 +187,43 @@ def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
     return triplets[rows], f"From {count} of the {len(triplets)} answers, drawn at random."
 
 
-def _suggest(maker: Maker, triplets: Triplets, settings: Settings) -> Suggestions | None:
-    if triplets.is_quadruplets or not settings.questions:
+def _suggest(
+    kind: str, ensemble: Ensemble, triplets: Triplets, settings: Settings
+) -> Suggestions | None:
+    """Comparisons to ask next; None where all were asked, or pairs are compared."""
+    if triplets.is_quadruplets or kind == "scale" or not settings.questions:
         return None
     # With draws of a posterior, this leaves alone what people will always answer at random.
-    strategy = "mutual_information" if isinstance(maker, Posterior) else "uncertainty"
-    n = triplets.n_objects
-    anchors = -(-settings.questions // max(1, n // 2))
+    strategy = "mutual_information" if kind == "posterior" else "uncertainty"
+    spread = -(-settings.questions // max(1, triplets.n_objects // 2))  # over half of the anchors
     try:
         return suggest(
-            maker.ensemble_,
+            ensemble,
             settings.questions,
             strategy,
             triplets=triplets,
-            per_anchor=max(1, anchors),
+            per_anchor=spread,
             random_state=_rng(settings, _QUESTIONS),
             n_jobs=settings.n_jobs,
         )
-    except InputError:  # everything was asked
+    except InputError:  # nothing is left to ask
         return None
 
 
 def _be_careful(
-    reading: Reading,
+    triplets: Triplets,
     check: AnswerCheck,
     caught: Sequence[warnings.WarningMessage],
-    maker: Maker,
-    d: int,
+    made: _Made,
 ) -> tuple[str, ...]:
-    """What to be careful about, gravest first, each thing once."""
+    """What to be careful about, gravest first."""
     said = []
-    if isinstance(maker, Posterior) and maker.diagnostics_ and maker.diagnostics_.problems:
+    if made.diagnostics is not None and made.diagnostics.problems:
         said.append(
-            f"The maps were not drawn well enough: {'; '.join(maker.diagnostics_.problems)}. Do "
+            f"The maps were not drawn well enough: {'; '.join(made.diagnostics.problems)}. Do "
             "not trust the ellipses yet; collect more answers or lower the dimension."
         )
     said += [str(each.message) for each in caught if issubclass(each.category, SeparableWarning)]
-    said += [*check.warnings(), *diagnose(reading.triplets, min_answers=d + 1)]
-    return tuple(dict.fromkeys(said))
+    said += diagnose(triplets, min_answers=made.ensemble.n_components + 1)
+    said += [warning for warning in check.warnings() if warning not in check.gaps]
+    return tuple(said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from tercet.uses.active import Suggestions
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.quality import AnswerCheck
+from tercet.uses.scale import GoodnessOfFit, PerceptualScale
 
 __all__ = ["Claim", "Findings", "Foretold", "Neighbour", "Object", "Settings", "Sureness"]
 
@@ -31,8 +32,8 @@ class Settings:
     ----------
     dimension : int, optional
         Of the map; by default it is estimated.
-    uncertainty : {"posterior", "bootstrap"}, optional
-        By default the posterior; a bootstrap of screens where screens have several answers, and a
+    uncertainty : {"posterior", "bootstrap", "scale"}, optional
+        By default the posterior; the signed-difference scale for files of difference scaling, and a
         bootstrap where there are very many answers or objects.
     level : float
         Of ellipses and intervals, and from which a comparison counts as sure.
@@ -125,7 +126,8 @@ class Findings:
         What else is to be said about the dimension, such as that a part of the answers was used.
     ensemble : Ensemble
         Points in principal axes, in whole the same for all draws.
-    kind : {"posterior", "bootstrap"}
+    kind : {"posterior", "bootstrap", "scale"}
+        "scale" is the signed-difference model of stimuli on a line, resampled.
     why : str
         Why this kind, in words.
     diagnostics : Diagnostics or None
@@ -144,6 +146,10 @@ class Findings:
     versions : dict
     seconds : float
         It took.
+    scale : PerceptualScale or None
+        Of kind "scale".
+    goodness : GoodnessOfFit or None
+        Of that scale.
     """
 
     reading: Reading
@@ -162,8 +168,10 @@ class Findings:
     suggestions: Suggestions | None
     warnings: tuple[str, ...]
     settings: Settings
-    versions: dict[str, Any]
+    versions: dict[str, str]
     seconds: float
+    scale: PerceptualScale | None = None
+    goodness: GoodnessOfFit | None = None
 
     @property
     def n_components(self) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from tercet.bootstrap import Bootstrap
 from tercet.errors import InputError
 from tercet.estimators import CKL
+from tercet.io.reading import Reading
 from tercet.metrics import expected_calibration_error
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
@@ -28,13 +29,15 @@ from tercet.uses.predictive import (
 )
 from tercet.uses.units import Index, deal, default_unit, number_units
 
-__all__ = ["KINDS", "choose_kind", "foretell", "make_maker"]
+__all__ = ["choose_kind", "count_screens_once", "foretell", "make_maker"]
 
 Maker = Posterior | Bootstrap
 
-KINDS = ("posterior", "bootstrap")
+KINDS = ("posterior", "bootstrap", "scale")
+SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
 LEARN = ("exponent", "mu", "lapse")  # as measured best for people's answers: docs/calibration.md
-MOST_ANSWERS, MOST_OBJECTS = 100_000, 300  # beyond which a posterior is a matter of hours
+MANY_ANSWERS = 30_000  # from which two chains have to do
+MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # beyond which a posterior takes very long
 REPLICATES = 200
 FOLDS = 5
 
@@ -42,20 +45,32 @@ FOLDS = 5
 _MAKER, _FOLDS = range(2)
 
 
-def choose_kind(triplets: Triplets, settings: Settings) -> tuple[str, str]:
+def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
     """The kind of uncertainty, and why, in words."""
+    triplets = reading.triplets
     if settings.uncertainty is not None:
         if settings.uncertainty not in KINDS:
-            raise InputError(
-                f"uncertainty must be 'posterior' or 'bootstrap', got {settings.uncertainty!r}."
-            )
+            known = ", ".join(map(repr, KINDS))
+            raise InputError(f"uncertainty must be one of {known}, got {settings.uncertainty!r}.")
         return settings.uncertainty, "as asked for"
-    if triplets.shares_screens:
-        why = "several answers come from one screen and are one choice, so screens are resampled"
-        return "bootstrap", why
+    if reading.format in SCALING and settings.dimension in (None, 1):
+        return "scale", "the file is of difference scaling: stimuli on a line, in known order"
     if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
         return "bootstrap", "a posterior of so many answers and objects would take very long"
     return "posterior", "it was the best calibrated in simulations and on people's answers"
+
+
+def count_screens_once(triplets: Triplets) -> Triplets:
+    """The answers, those of one screen together weighing as much as one.
+
+    They are one choice: taken as independent they would make the posterior too sure. On the cars
+    (two answers a screen, docs/report.md) this foretells best, and is as sure as a bootstrap of
+    screens.
+    """
+    if triplets.screens is None or not triplets.shares_screens:
+        return triplets
+    _, place, sizes = np.unique(triplets.screens, return_inverse=True, return_counts=True)
+    return Triplets(triplets, weights=weights_of(triplets) / sizes[place])
 
 
 def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Maker:
@@ -63,6 +78,8 @@ def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Mak
     how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
     how["random_state"] = np.random.default_rng(seed_for(settings.seed, _MAKER))
     if kind == "posterior":
+        if len(triplets) > MANY_ANSWERS:
+            how |= {"n_samples": 500, "n_chains": 2}
         return Posterior(CKL(d), learn=LEARN, **how)
     unit = "screen" if triplets.shares_screens else "answer"
     return Bootstrap(CKL(d, penalty=0.25), REPLICATES, unit=unit, **how)

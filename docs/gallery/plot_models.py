@@ -1,0 +1,23 @@
+"""
+Which model foretells answers?
+==============================
+
+`plot_models` shows by how much each model's log-loss on left-out answers is above the best one's,
+± 2 standard errors (`compare_models`). Grey ones are clearly worse. The numbers at the right are
+stacking weights.
+"""
+
+import tercet as tc
+
+points, _ = tc.simulate.gaussian_mixture(15, random_state=0)
+answers = tc.simulate.noisy_triplets(points, 800, noise=0.3, random_state=0)
+
+models = {
+    "STE": tc.STE(2),
+    "t-STE": tc.TSTE(2),
+    "CKL": tc.CKL(2),
+    "CKL, exponent and mu learned": tc.Posterior(tc.CKL(2), learn=("exponent", "mu")),
+}
+comparison = tc.compare_models(answers, models, random_state=0)
+print(comparison)
+ax = tc.plots.plot_models(comparison)

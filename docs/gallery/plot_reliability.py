@@ -1,0 +1,26 @@
+"""
+As sure as it is right?
+=======================
+
+`plot_reliability` shows the share of comparisons that are true against how sure the maps are of
+them. On the diagonal, what is called 80 % sure is right in 80 %. Above it a method is too cautious,
+below it too bold. The truth is known because the world is made up.
+"""
+
+import warnings
+
+import tercet as tc
+
+points, _ = tc.simulate.gaussian_mixture(30, random_state=0)
+answers = tc.simulate.noisy_triplets(points, 800, noise=0.3, random_state=0)
+truth = tc.simulate.true_triplets(points)
+
+recommended = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+ensemble = recommended.fit(answers).ensemble_
+ax = tc.plots.plot_reliability(ensemble.triplet_probability(truth), label="posterior, log-ratio")
+
+with warnings.catch_warnings():  # 40 % of 800 answers hardly contradict each other
+    warnings.simplefilter("ignore", tc.SeparableWarning)
+    paper = tc.Bootstrap.paper(tc.STE(2), random_state=0).fit(answers).ensemble_
+pi = paper.triplet_probability(truth, method="paper")
+ax = tc.plots.plot_reliability(pi, ax=ax, label="the paper's bootstrap")

@@ -1,0 +1,17 @@
+"""
+Do answers follow the distances?
+================================
+
+`plot_shepard` shows how often answers agree with the map, by how different the two distances of a
+comparison are. Where they are equal people toss a coin; where one is much longer, nearly all agree.
+The line is what the model expects. The answers shown were kept back.
+"""
+
+import tercet as tc
+
+points, _ = tc.simulate.gaussian_mixture(20, random_state=0)
+answers = tc.simulate.noisy_triplets(points, 2000, noise=0.3, random_state=0)
+train, test = answers[:1200], answers[1200:]
+
+posterior = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+ax = tc.plots.plot_shepard(posterior.fit(train).ensemble_, test)

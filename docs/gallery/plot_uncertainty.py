@@ -1,0 +1,15 @@
+"""
+How much is known?
+==================
+
+`plot_uncertainty` shows the share of comparisons that the map is at least so sure of: of all that
+could be asked, and of those that were. With more answers the curve moves to the upper right.
+"""
+
+import tercet as tc
+
+points, _ = tc.simulate.gaussian_mixture(20, random_state=0)
+answers = tc.simulate.noisy_triplets(points, 600, noise=0.3, random_state=0)
+
+posterior = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+ax = tc.plots.plot_uncertainty(posterior.fit(answers).ensemble_, answers)

@@ -1,0 +1,112 @@
+"""``tercet bootstrap``: many maps, each of a resample of the answers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_form,
+    add_out,
+    add_reading,
+    progress_of,
+    read_answers,
+    several,
+    share,
+)
+from tercet.cli.maps import describe_map, save_map
+from tercet.cli.models import add_model, add_penalty, penalised
+from tercet.cli.output import check_out, emit
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet bootstrap answers.csv -o map.npz               100 resamples of all answers
+tercet bootstrap answers.csv --unit observer          of observers: is it true of other people?
+tercet bootstrap answers.csv --paper --csv            the paper's settings; points as CSV
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "bootstrap",
+        run,
+        help="a map with error bars from resamples of the answers; takes every model",
+        description=(
+            "Embed many resamples of the answers; how the maps differ says how sure they are. "
+            "Takes every model, and resamples of observers or screens where answers belong "
+            "together."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    add_model(parser, "ste")
+    add_penalty(parser)
+    parser.add_argument("--samples", type=several, metavar="N", help="resamples (default: 100)")
+    parser.add_argument(
+        "--fraction",
+        type=share,
+        metavar="R",
+        help="share of the answers in each; below 1 without replacement (default: 1)",
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("answer", "observer", "screen"),
+        help="what is drawn (default: screens where some have several answers, else answers)",
+    )
+    parser.add_argument(
+        "--paper", action="store_true", help="the paper's settings: 20 subsamples of 40 %%"
+    )
+    add_out(parser, "all maps (npz)")
+    add_effort(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Resample, print and write."""
+    from tercet.bootstrap import Bootstrap
+    from tercet.errors import InputError
+
+    check_out(options.out, options.file)
+    given = {
+        "n_samples": options.samples,
+        "fraction": options.fraction,
+        "unit": options.unit,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if options.paper and (changes or options.penalty):
+        raise InputError("--paper settles --samples, --fraction, --unit and --penalty; leave them.")
+    triplets = read_answers(options).triplets
+    penalty = 0.0 if options.paper else options.penalty
+    estimator = penalised(options.model or "ste", options.dim, penalty)
+    effort: dict[str, Any] = {
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+        "progress": progress_of(options),
+    }
+    if options.paper:
+        maker = Bootstrap.paper(estimator, **effort)
+    else:
+        unit = "screen" if triplets.shares_screens else "answer"
+        maker = Bootstrap(estimator, **({"unit": unit} | changes), **effort)
+    ensemble = maker.fit(triplets).ensemble_
+    save_map(options, ensemble)
+    made = (
+        f"{type(estimator).__name__}, {maker.n_samples} resamples of {maker.fraction:.0%} of the "
+        f"{maker.unit}s"
+    )
+    failed = f" ({maker.n_failed_} could not be fitted)" if maker.n_failed_ else ""
+    more = {
+        "model": type(estimator).__name__,
+        "penalty": estimator.penalty,
+        "n_samples": maker.n_samples,
+        "fraction": maker.fraction,
+        "unit": maker.unit,
+        "n_failed": maker.n_failed_,
+    }
+    emit(options, describe_map(options, ensemble, [f"{made}{failed}."], more))
+    return 0

@@ -1,0 +1,119 @@
+"""``tercet compare``: which model foretells people's answers best."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_form,
+    add_out,
+    add_reading,
+    count,
+    progress_of,
+    read_answers,
+    words,
+)
+from tercet.cli.models import make_model
+from tercet.cli.output import Result, check_out, emit, write_rows
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet compare answers.csv --models ste,tste,ckl           three models
+tercet compare answers.csv --models ste,ckl+exponent+mu    one that learns its exponent and mu
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "compare",
+        run,
+        help="which model foretells people's answers best, and whether it fits",
+        description=(
+            "Compare models by how well they foretell answers that they have not seen, and say "
+            "which are distinguishable. Where questions were asked more than once, also whether a "
+            "model fits, and how well any could."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    parser.add_argument(
+        "--models",
+        type=words,
+        metavar="LIST",
+        help="of ste, tste, ckl, gnmds, soe; after plus signs what is learned (default: ste, tste, "
+        "ckl, ste+lapse, ckl+exponent+mu, ckl+exponent+mu+lapse)",
+    )
+    parser.add_argument(
+        "--dim", type=count, default=2, metavar="N", help="dimensions of the maps (default: 2)"
+    )
+    parser.add_argument(
+        "--holdout",
+        type=Path,
+        metavar="FILE",
+        help="answers to foretell, instead of leaving some out",
+    )
+    parser.add_argument(
+        "--method",
+        choices=("loo", "kfold"),
+        default="loo",
+        help="leave out units one by one, or whole folds of them (default: loo)",
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("answer", "comparison", "screen", "observer"),
+        help="what is left out together (default: screens where some have several answers, "
+        "else comparisons)",
+    )
+    parser.add_argument("--folds", type=count, default=5, metavar="N", help="default: 5")
+    add_out(parser, "the table as CSV")
+    add_effort(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, print and write."""
+    from tercet.errors import InputError
+    from tercet.uses.compare import compare_models
+
+    check_out(options.out, options.file, options.holdout)
+    if options.models == ():
+        raise InputError("--models names none; give at least one, such as --models ste,ckl.")
+    models = options.models and [make_model(text, options.dim) for text in options.models]
+    triplets = read_answers(options).triplets
+    holdout = None if options.holdout is None else read_answers(options, options.holdout).triplets
+    found = compare_models(
+        triplets,
+        models,
+        n_components=options.dim,
+        method=options.method,
+        holdout=holdout,
+        unit=options.unit,
+        folds=options.folds,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        progress=progress_of(options),
+    )
+    rows = [
+        {name: value for name, value in row.items() if name != "failed_refits"}
+        for row in found.records()
+    ]
+    write_rows(options, rows)
+    record = {
+        "seed": options.seed,
+        "best": found.best,
+        "verdict": found.verdict,
+        "unit": found.unit,
+        "n_units": found.n_units,
+        "n_answers": found.n_answers,
+        "noise_ceiling": found.ceiling,
+        "models": rows,
+    }
+    emit(options, Result(str(found), record, rows))
+    return 0

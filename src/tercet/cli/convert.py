@@ -1,0 +1,65 @@
+"""``tercet convert``: answers from one format to another."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tercet.cli.common import add_command, add_quiet, add_reading, read_answers
+from tercet.cli.output import check_out, note, say
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet convert answers.csv answers.npz       as arrays, for Python
+tercet convert answers.csv table.tsv.gz      a tidy table with tabs, compressed
+tercet convert --formats                     all formats, and what they are recognised by
+"""
+
+
+class _ListFormats(argparse.Action):
+    """``--formats``: list them and stop."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from tercet.io import FORMATS
+        from tercet.uses.columns import lay_out
+
+        lines = [["name", "reads", "writes", "recognised by"]]
+        lines += [
+            [each.name, each.title, "yes" if each.write else "", each.looks] for each in FORMATS
+        ]
+        say(lay_out(lines))
+        parser.exit()
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "convert",
+        run,
+        help="read answers in any known format and write them in another",
+        description=(
+            "Read answers in any known format and write them in another. The format of the new "
+            "file is that of its ending: .csv, .tsv (and .gz after it) for a tidy table, .npy or "
+            ".npz for arrays, .parquet."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    parser.add_argument("out", metavar="OUT", type=Path, help="the file to write")
+    parser.add_argument("--to", metavar="NAME", help="its format, where the ending does not say it")
+    parser.add_argument("--formats", action=_ListFormats, nargs=0, help="list all formats and stop")
+    add_quiet(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, write, and say what was written."""
+    from tercet.io import write_triplets
+
+    check_out(options.out, options.file)
+    reading = read_answers(options)
+    write_triplets(reading.triplets, options.out, options.to)
+    note(options, f"Written: {len(reading.triplets)} answers to {options.out}.")
+    return 0

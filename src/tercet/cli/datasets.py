@@ -1,0 +1,133 @@
+"""``tercet datasets``: people's answers and the paper's features, as files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.common import add_command, add_form, add_out, add_quiet
+from tercet.cli.output import Result, check_out, emit, note, write_csv
+
+if TYPE_CHECKING:
+    from tercet.datasets import Dataset
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet datasets                             what there is
+tercet datasets breast_cancer -o cells.csv  features and classes; it needs no download
+tercet datasets cars -o cars.csv            people's answers about 60 cars
+tercet datasets mlds --which kk2 -o kk.csv --stimuli values.csv
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "datasets",
+        run,
+        help="list public sets of answers, or write one to a file",
+        description=(
+            "List the public sets of answers and features, or write one to a file. They are "
+            "downloaded, and kept, or read from the folder that the environment variable "
+            "TERCET_DATA names. Mind their licences."
+        ),
+        examples=EXAMPLES,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="of the set; without it, list all")
+    parser.add_argument(
+        "--which",
+        metavar="PART",
+        help="of a set that has several: things (random, participants), mlds (kk1, kk2, …), "
+        "satellite (train, test)",
+    )
+    add_out(parser, "its answers, or features, in the format of the ending,")
+    parser.add_argument(
+        "--stimuli", type=Path, metavar="FILE", help="write the physical values to FILE (CSV)"
+    )
+    add_quiet(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the sets, or load one, say what it is and write it."""
+    from tercet.datasets import list_datasets
+    from tercet.errors import InputError
+
+    if options.name is None:
+        if options.out is not None or options.stimuli is not None or options.which is not None:
+            raise InputError("which set? 'tercet datasets' lists their names.")
+        entries = list_datasets()
+        rows = [vars(entry) for entry in entries]
+        emit(options, Result(repr(entries), {"datasets": rows}, rows))
+        return 0
+    check_out(options.out)
+    check_out(options.stimuli, options.out)
+    data = _load(options.name, options.which)
+    row = vars(data.entry) | {"source": data.source, "notes": "; ".join(data.notes)}
+    if options.out is not None:
+        _write(data, options)
+    if options.stimuli is not None:
+        _write_stimuli(data, options)
+    emit(options, Result(repr(data), row, [row]))
+    return 0
+
+
+def _load(name: str, which: str | None) -> Dataset:
+    import inspect
+
+    from tercet import datasets
+    from tercet.errors import InputError
+
+    known = [entry.name for entry in datasets.list_datasets()]
+    if name not in known:
+        raise InputError(f"there is no data set {name!r}; known are {', '.join(known)}.")
+    load = getattr(datasets, f"load_{name}")
+    chosen = {}
+    if which is not None:
+        places = [word for word in inspect.signature(load).parameters if word in ("which", "split")]
+        if not places:
+            raise InputError(f"the data set {name} has only one part; leave --which out.")
+        chosen = {places[0]: which}
+    data: Dataset = load(**chosen)
+    return data
+
+
+def _write(data: Dataset, options: argparse.Namespace) -> None:
+    """Write answers, or else features with their labels."""
+    import numpy as np
+
+    from tercet.io import write_triplets
+    from tercet.triplets import Triplets
+
+    if data.triplets is not None:
+        times = data.columns.get("response_time")
+        if times is not None and (wrong := times < 0).any():
+            times = np.where(wrong, np.nan, times)
+            note(options, f"{wrong.sum()} response times below 0 are left empty.")
+        write_triplets(Triplets(data.triplets, response_times=times), options.out)
+        note(options, f"Written: {len(data.triplets)} answers to {options.out}.")
+        return
+    assert data.features is not None
+    names = data.feature_names or [f"x{k + 1}" for k in range(data.features.shape[1])]
+    labels = [None] * len(data.features) if data.labels is None else data.labels.tolist()
+    rows = [
+        {"label": label} | dict(zip(names, values, strict=True))
+        for label, values in zip(labels, data.features.tolist(), strict=True)
+    ]
+    write_csv(options.out, rows)
+    note(options, f"Written: the features of {len(rows)} objects to {options.out}.")
+
+
+def _write_stimuli(data: Dataset, options: argparse.Namespace) -> None:
+    from tercet.cli.maps import labels_of
+    from tercet.errors import InputError
+
+    if data.stimuli is None:
+        raise InputError(f"the data set {data.name} has no physical values; leave --stimuli out.")
+    labels = labels_of(data.names, len(data.stimuli))
+    pairs = zip(labels, data.stimuli.tolist(), strict=True)
+    write_csv(options.stimuli, [{"name": label, "value": value} for label, value in pairs])
+    note(options, f"Written: {len(labels)} values to {options.stimuli}.")

@@ -1,0 +1,47 @@
+"""``tercet demo``: the main job on a simulated world."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tercet.cli.common import add_command, add_seed
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet demo            a map and a report in the folder demo
+tercet demo -o folder  elsewhere
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "demo",
+        run,
+        help="a made-up world of thirty animals, its map and a page to read",
+        description=(
+            "Simulate a world of thirty animals, ask noisy questions about it, and leave a map "
+            "and a page to read."
+        ),
+        examples=EXAMPLES,
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("demo"),
+        metavar="DIR",
+        help="folder to write to (default: demo)",
+    )
+    add_seed(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demonstration."""
+    from tercet.demo import main
+
+    return main(["--out", str(options.out), "--seed", str(options.seed)])

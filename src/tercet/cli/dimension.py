@@ -1,0 +1,97 @@
+"""``tercet dimension``: how many dimensions the answers need."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_form,
+    add_out,
+    add_reading,
+    count,
+    dimensions,
+    progress_of,
+    read_answers,
+)
+from tercet.cli.output import Result, check_out, emit, write_rows
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet dimension answers.csv --quick           only what the recommendation needs
+tercet dimension answers.csv --dimensions 1-3  the whole table, for 1, 2 and 3 dimensions
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "dimension",
+        run,
+        help="how many dimensions the answers need, with the evidence",
+        description=(
+            "Measure what speaks for each dimension, and recommend one, or say that the answers "
+            "do not tell. Answers that were left out decide: by cross-validation, and one by one."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    parser.add_argument(
+        "--dimensions",
+        type=dimensions,
+        metavar="RANGE",
+        help="to try, such as 1-4 or 1,2,5 (default: 1-6, or what the answers can carry)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="only what the recommendation needs, not all columns"
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("comparison", "screen", "observer", "answer"),
+        help="what is left out together (default: screens where some have several answers, "
+        "else comparisons)",
+    )
+    parser.add_argument(
+        "--folds", type=count, default=10, metavar="N", help="of the cross-validation (default: 10)"
+    )
+    parser.add_argument(
+        "--repeats", type=count, default=10, metavar="N", help="of the folds (default: 10)"
+    )
+    add_out(parser, "the table as CSV")
+    add_effort(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Estimate, print and write."""
+    from tercet.uses.dimension import estimate_dimension
+
+    check_out(options.out, options.file)
+    found = estimate_dimension(
+        read_answers(options).triplets,
+        options.dimensions,
+        unit=options.unit,
+        folds=options.folds,
+        repeats=options.repeats,
+        thorough=not options.quick,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        progress=progress_of(options),
+    )
+    rows = found.records()
+    write_rows(options, rows)
+    record = {
+        "seed": options.seed,
+        "dimension": found.dimension,
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "unit": found.unit,
+        "n_answers": found.n_answers,
+        "dimensions": rows,
+    }
+    emit(options, Result(str(found), record, rows))
+    return 0

@@ -1,0 +1,87 @@
+"""``tercet fit``: one map, without error bars."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tercet.cli.common import (
+    add_command,
+    add_form,
+    add_out,
+    add_quiet,
+    add_reading,
+    add_seed,
+    read_answers,
+)
+from tercet.cli.maps import labels_of, point_table
+from tercet.cli.models import add_model, add_penalty, penalised
+from tercet.cli.output import Result, check_out, emit, write_rows
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet fit answers.csv -o map.csv              name, x1, x2 of every object
+tercet fit answers.csv --model soe --dim 3     another model, in three dimensions
+tercet fit answers.csv --penalty 0 --json      the maximum of the likelihood, for machines
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "fit",
+        run,
+        help="one map, without error bars",
+        description=(
+            "Find the map that fits the answers best. It says nothing about how sure it is: for "
+            "that there are 'tercet posterior' and 'tercet bootstrap'."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    add_model(parser, "ste")
+    add_penalty(parser)
+    add_out(parser, "the points as CSV")
+    add_seed(parser)
+    add_quiet(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit, print and write."""
+    check_out(options.out, options.file)
+    triplets = read_answers(options).triplets
+    estimator = penalised(options.model or "ste", options.dim, options.penalty)
+    estimator.set_params(random_state=options.seed).fit(triplets)
+    error = 1.0 - estimator.score(triplets)
+    points = zip(
+        labels_of(triplets.names, triplets.n_objects), estimator.embedding_.tolist(), strict=True
+    )
+    rows = [
+        {"name": label} | {f"x{k + 1}": x for k, x in enumerate(point)} for label, point in points
+    ]
+    text = (
+        f"{type(estimator).__name__} in {options.dim} dimension{'' if options.dim == 1 else 's'}: "
+        f"loss {estimator.loss_:.6g} after {estimator.n_iter_} iterations ({estimator.reason_}).\n"
+        f"Training error {error:.1%}: so many of the {triplets.n_answers} answers contradict it."
+    )
+    if options.out is None:
+        text += f"\n\n{point_table(rows)}"
+    write_rows(options, rows)
+    record = {
+        "seed": options.seed,
+        "model": type(estimator).__name__,
+        "n_components": options.dim,
+        "penalty": estimator.penalty,
+        "n_answers": triplets.n_answers,
+        "loss": estimator.loss_,
+        "training_error": error,
+        "iterations": estimator.n_iter_,
+        "converged": estimator.converged_,
+        "reason": estimator.reason_,
+        "points": rows,
+    }
+    emit(options, Result(text, record, rows))
+    return 0

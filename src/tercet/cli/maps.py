@@ -1,0 +1,120 @@
+"""What `bootstrap` and `posterior` share: a map with intervals in words, JSON and CSV."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.output import Result, cell, note, writing
+
+if TYPE_CHECKING:
+    from tercet.ensemble import Ensemble
+
+__all__ = ["LEVEL", "describe_map", "labels_of", "point_rows", "point_table", "save_map"]
+
+LEVEL = 0.95  # of the intervals
+EXACT = 300  # objects, all of whose comparisons are looked at
+SAMPLED = 100_000  # comparisons of more objects, drawn at random
+
+
+def labels_of(names: tuple[str, ...] | None, n: int) -> list[Any]:
+    """The names of the objects, or their numbers."""
+    return list(range(n)) if names is None else list(names)
+
+
+def point_rows(ensemble: Ensemble) -> list[dict[str, Any]]:
+    """A row for each object: its name, and the mean and interval of every coordinate."""
+    mean, interval = ensemble.point_mean(), ensemble.point_interval(LEVEL)
+    rows = []
+    for i, label in enumerate(labels_of(ensemble.names, ensemble.n_objects)):
+        row = {"name": label}
+        for k in range(ensemble.n_components):
+            low, high = interval[i, k]
+            row |= {f"x{k + 1}": mean[i, k], f"x{k + 1}_low": low, f"x{k + 1}_high": high}
+        rows.append(row)
+    return rows
+
+
+def point_table(rows: list[dict[str, Any]]) -> str:
+    """The rows for people, intervals in one cell; also of points without intervals."""
+    from tercet.uses.columns import lay_out
+
+    axes = [key for key in rows[0] if key != "name" and "_" not in key]
+    sure = f"{axes[0]}_low" not in rows[0]
+    head = ["name"]
+    for axis in axes:
+        head += [axis] if sure else [axis, f"{LEVEL:.0%} interval"]
+    lines = [head]
+    for row in rows:
+        line = [cell(row["name"])]
+        for axis in axes:
+            line.append(f"{row[axis]:.3f}")
+            if not sure:
+                line.append(f"{row[f'{axis}_low']:.3f} to {row[f'{axis}_high']:.3f}")
+        lines.append(line)
+    return lay_out(lines)
+
+
+def describe_map(
+    options: argparse.Namespace,
+    ensemble: Ensemble,
+    sentences: list[str],
+    more: dict[str, Any],
+) -> Result:
+    """The map in three forms; the table is left out for people where it goes into a file.
+
+    Parameters
+    ----------
+    options : Namespace
+        With ``out`` and ``seed``.
+    ensemble : Ensemble
+    sentences : list of str
+        How it was made and whether it can be trusted, for people.
+    more : dict
+        The same for JSON.
+    """
+    expected, of = expected_error(ensemble, options.seed)
+    text = [
+        f"A map of {ensemble.n_objects} objects in {ensemble.n_components} dimension"
+        f"{'' if ensemble.n_components == 1 else 's'}: {ensemble.n_samples} draws.",
+        *sentences,
+        f"Average uncertainty {expected:.4f}: it expects to have {expected:.1%} of {of} wrong.",
+    ]
+    rows = point_rows(ensemble)
+    if options.out is None:
+        text += ["", point_table(rows)]
+    record = {
+        "seed": options.seed,
+        "n_objects": ensemble.n_objects,
+        "n_components": ensemble.n_components,
+        "n_draws": ensemble.n_samples,
+        "average_uncertainty": expected,
+        **more,
+        "level": LEVEL,
+        "points": rows,
+    }
+    return Result("\n".join(text), record, rows)
+
+
+def expected_error(ensemble: Ensemble, seed: int) -> tuple[float, str]:
+    """Mean of min(π, 1 − π), and over which comparisons: all, or of many objects some."""
+    import numpy as np
+
+    from tercet.simulate import random_comparisons
+
+    n = ensemble.n_objects
+    if n <= EXACT:
+        return ensemble.average_uncertainty(), "all comparisons"
+    asked = random_comparisons(n, SAMPLED, replace=True, random_state=seed)
+    p = ensemble.triplet_probability(asked)
+    return float(np.minimum(p, 1.0 - p).mean()), f"{SAMPLED} random comparisons"
+
+
+def save_map(options: argparse.Namespace, ensemble: Ensemble) -> None:
+    """Write the ensemble to ``-o``, if there is one."""
+    path: Path | None = options.out
+    if path is not None:
+        with writing(path):
+            ensemble.save(path)
+        note(options, f"Written: {path}, for 'tercet predict' and 'tercet suggest'.")

@@ -1,0 +1,82 @@
+"""Models by the words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tercet.cli.common import count, positive
+
+if TYPE_CHECKING:
+    from tercet.embedder import Embedder
+    from tercet.posterior import Posterior
+
+__all__ = [
+    "LEARNED",
+    "MODELS",
+    "add_model",
+    "add_penalty",
+    "make_estimator",
+    "make_model",
+    "penalised",
+]
+
+MODELS = ("ste", "tste", "ckl", "gnmds", "soe")
+# What is learned with the points unless told otherwise: people lapse, and the rest is the noise.
+LEARNED = {"ste": ("lapse",), "tste": ("lapse",), "ckl": ("exponent", "mu", "lapse")}
+PENALTY = 1 / 30  # the MAP under a normal prior of variance 15; without one maps may grow for ever
+
+
+def add_model(
+    parser: argparse.ArgumentParser, default: str, models: tuple[str, ...] = MODELS
+) -> None:
+    """``--model`` and ``--dim``."""
+    parser.add_argument(
+        "--model", choices=models, help=f"how people are taken to answer (default: {default})"
+    )
+    parser.add_argument(
+        "--dim", type=count, default=2, metavar="N", help="dimensions of the map (default: 2)"
+    )
+
+
+def add_penalty(parser: argparse.ArgumentParser) -> None:
+    """``--penalty``."""
+    parser.add_argument(
+        "--penalty",
+        type=positive,
+        metavar="X",
+        help="X times the map's sum of squares is added to the loss, which gives it a size "
+        "(default: 1/30, a normal prior of variance 15; 0 for soe and gnmds, and with --paper)",
+    )
+
+
+def penalised(name: str, dim: int, penalty: float | None) -> Embedder:
+    """The estimator of that name with this penalty, or the default one."""
+    from tercet.errors import InputError
+
+    if name == "gnmds":
+        if penalty:
+            raise InputError("gnmds has no penalty; its trace term keeps the map small.")
+        return make_estimator(name, dim)
+    usual = PENALTY if name in LEARNED else 0.0
+    return make_estimator(name, dim, penalty=usual if penalty is None else penalty)
+
+
+def make_estimator(name: str, dim: int, **parameters: float) -> Embedder:
+    """The estimator of that name."""
+    from tercet import estimators
+    from tercet.errors import InputError
+
+    if name not in MODELS:
+        raise InputError(f"there is no model {name!r}; known are {', '.join(MODELS)}.")
+    made: Embedder = getattr(estimators, name.upper())(dim, **parameters)
+    return made
+
+
+def make_model(text: str, dim: int) -> Embedder | Posterior:
+    """A model to compare: a name, and after plus signs what it learns (``ckl+exponent+mu``)."""
+    from tercet.posterior import Posterior
+
+    name, *learn = text.split("+")
+    estimator = make_estimator(name, dim)
+    return Posterior(estimator, learn=tuple(learn)) if learn else estimator

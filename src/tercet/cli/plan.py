@@ -1,0 +1,176 @@
+"""``tercet plan``: how many answers a wanted precision needs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_form,
+    add_format,
+    add_out,
+    count,
+    positive,
+    progress_of,
+    read_answers,
+    share,
+)
+from tercet.cli.output import Result, check_out, emit, note, write_csv
+
+if TYPE_CHECKING:
+    from tercet.uses.plan import AnswerPlan
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet plan --objects 60                                    for 90 % of all comparisons right
+tercet plan --objects 20 --dim 1 --measure sure --target .8
+tercet plan --objects 60 --noise .5 --lapse .05 --plot plan.png
+tercet plan --pilot answers.csv --target .95                how many more answers
+"""
+MEASURES = ("accuracy", "sure", "radius", "agreement")
+SHAPES = ("normal", "mixture")
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "plan",
+        run,
+        help="how many answers a wanted precision needs",
+        description=(
+            "Simulate worlds and people who answer random questions about them, make maps of more "
+            "and more answers, and say how many are enough. With a pilot, its own maps are the "
+            "worlds, and the plan says how many more answers are needed."
+        ),
+        examples=EXAMPLES,
+    )
+    parser.add_argument("--objects", type=count, metavar="N", help="needed without a pilot")
+    parser.add_argument("--dim", type=count, metavar="N", help="dimensions (default: 2)")
+    parser.add_argument(
+        "--noise",
+        type=positive,
+        metavar="S",
+        help="standard deviation of the error of log-distances (default: 0.3)",
+    )
+    parser.add_argument(
+        "--lapse", type=share, metavar="P", help="share of coin answers (default: 0)"
+    )
+    parser.add_argument(
+        "--shape",
+        choices=SHAPES,
+        help="a round cloud (the default), or the paper's three clusters in the plane",
+    )
+    parser.add_argument(
+        "--pilot", type=Path, metavar="FILE", help="answers that there are; instead of a noise"
+    )
+    parser.add_argument(
+        "--measure",
+        choices=MEASURES,
+        default=MEASURES[0],
+        help="accuracy: share of all comparisons that the map has right (the default); sure: share "
+        "of which it is sure; radius: of the points' 95 %% ellipses, the map's own being 1; "
+        "agreement: share of a next person's answers that are foretold",
+    )
+    parser.add_argument(
+        "--target",
+        type=positive,
+        metavar="X",
+        help="of the measure (default: 0.9, 0.7, 0.2 and 0.8)",
+    )
+    parser.add_argument(
+        "--assurance",
+        type=share,
+        default=0.5,
+        metavar="P",
+        help="share of the experiments that shall reach the target (default: 0.5)",
+    )
+    parser.add_argument(
+        "--answers",
+        type=steps,
+        metavar="N,N,…",
+        help="numbers to try (default: doubled until the target is reached)",
+    )
+    parser.add_argument(
+        "--limit", type=count, metavar="N", help="most answers to try (default: 50 n log2 n)"
+    )
+    parser.add_argument(
+        "--repeats", type=count, metavar="N", help="worlds (default: 10, or what assurance needs)"
+    )
+    add_format(parser)
+    parser.set_defaults(names=None)
+    add_out(parser, "the curve as CSV")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the curve (PNG, PDF, SVG)")
+    add_effort(parser)
+    add_form(parser)
+
+
+def steps(text: str) -> list[int]:
+    """Numbers of answers, such as ``500,1000,2000``."""
+    return [count(part) for part in text.split(",")]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, print and draw."""
+    from tercet.errors import InputError
+    from tercet.uses.plan import plan_answers
+
+    if (options.objects is None) == (options.pilot is None):
+        raise InputError("give either --objects N, or the answers of a --pilot FILE.")
+    check_out(options.out)
+    check_out(options.plot)
+    if options.plot is not None and options.plot.suffix.lower() not in PICTURES:
+        raise InputError(f"{options.plot} should end in one of {', '.join(PICTURES)}.")
+    found = plan_answers(
+        options.objects,
+        options.dim,
+        noise=options.noise,
+        lapse=options.lapse,
+        shape=options.shape,
+        like=None if options.pilot is None else read_answers(options, options.pilot).triplets,
+        measure=options.measure,
+        target=options.target,
+        assurance=options.assurance,
+        answers=options.answers,
+        limit=options.limit,
+        repeats=options.repeats,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        progress=progress_of(options),
+    )
+    rows = [row._asdict() for row in found.rows]
+    if options.out is not None:
+        write_csv(options.out, rows)
+        note(options, f"Written: {options.out}.")
+    if options.plot is not None:
+        draw(found, options.plot)
+        note(options, f"Written: {options.plot}.")
+    emit(options, Result(str(found), {"seed": options.seed, **found.as_dict()}, rows))
+    return 0
+
+
+def draw(plan: AnswerPlan, path: Path) -> None:
+    """Write a picture of the plan, the pilot's answers counted in."""
+    from tercet.plots import plot_plan
+
+    _, median, low, high = zip(*plan.rows, strict=True)
+    needed = [plan.pilot + end for end in plan.needed if end is not None]
+    ax = plot_plan(
+        [plan.pilot + row.answers for row in plan.rows],
+        median,
+        low,
+        high,
+        target=plan.target,
+        needed=needed if len(needed) == 3 else None,
+        ylabel=plan.measure,
+    )
+    if plan.pilot:
+        ax.set_xlabel(f"answers, with the {plan.pilot} of the pilot")
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,150 @@
+"""``tercet posterior``: maps drawn from what the answers and a prior say."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_form,
+    add_out,
+    add_reading,
+    count,
+    natural,
+    progress_of,
+    read_answers,
+    several,
+    words,
+)
+from tercet.cli.maps import LEVEL, describe_map, save_map
+from tercet.cli.models import LEARNED, add_model, make_estimator
+from tercet.cli.output import check_out, emit
+
+if TYPE_CHECKING:
+    from tercet.ensemble import Ensemble
+    from tercet.posterior import Posterior
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet posterior answers.csv -o map.npz       the recommended model, 4 chains of 1000 maps
+tercet posterior answers.csv --dim 1 --csv    on a line; points with intervals as CSV
+tercet posterior answers.csv --model ste --learn none --samples 500 --chains 2
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "posterior",
+        run,
+        help="a map with error bars from a model of people's answers (recommended)",
+        description=(
+            "Draw maps from what the answers and a prior say together. The recommended model is "
+            "the default: the crowd kernel, whose exponent, mu and lapse rate (the share of "
+            "answers given at random) are learned from the answers. The chains are checked, and a "
+            "warning says when not to trust them."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    add_model(parser, "ckl, with --paper ste", tuple(LEARNED))
+    parser.add_argument(
+        "--samples", type=several, metavar="N", help="maps of each chain (default: 1000)"
+    )
+    parser.add_argument(
+        "--warmup",
+        type=natural,
+        metavar="N",
+        help="maps of each chain that come before and are thrown away (default: 500)",
+    )
+    parser.add_argument("--chains", type=count, metavar="N", help="chains (default: 4)")
+    parser.add_argument(
+        "--learn",
+        type=words,
+        metavar="WORDS",
+        help="what is learned: exponent, mu (both ckl only), lapse, or none "
+        "(default: exponent,mu,lapse for ckl, else lapse)",
+    )
+    parser.add_argument(
+        "--paper",
+        action="store_true",
+        help="the paper's settings: one chain of 500 elliptical slices, which is too short",
+    )
+    add_out(parser, "all maps (npz)")
+    add_effort(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw, print and write."""
+    from tercet.errors import InputError
+    from tercet.posterior import Posterior
+
+    check_out(options.out, options.file)
+    given = {
+        "n_samples": options.samples,
+        "warmup": options.warmup,
+        "n_chains": options.chains,
+        "learn": options.learn,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if options.paper and changes:
+        raise InputError("--paper settles --samples, --warmup, --chains and --learn; leave them.")
+    model = options.model or ("ste" if options.paper else "ckl")
+    estimator = make_estimator(model, options.dim)
+    effort: dict[str, Any] = {
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+        "progress": progress_of(options),
+    }
+    if options.paper:
+        maker = Posterior.paper(estimator, **effort)
+    else:
+        maker = Posterior(estimator, **({"learn": LEARNED[model]} | changes), **effort)
+    maker.fit(read_answers(options).triplets)
+    ensemble = maker.ensemble_
+    save_map(options, ensemble)
+    learned = _parameters(ensemble)
+    more = {
+        "model": type(estimator).__name__,
+        "n_chains": maker.n_chains,
+        "parameters": learned,
+        "diagnostics": None if maker.diagnostics_ is None else maker.diagnostics_.describe(),
+    }
+    sentences = [_about_chains(maker)]
+    if learned:
+        values = "; ".join(
+            f"{name} {found['mean']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
+            for name, found in learned.items()
+        )
+        sentences.append(f"Learned, with {LEVEL:.0%} intervals: {values}.")
+    emit(options, describe_map(options, ensemble, sentences, more))
+    return 0
+
+
+def _parameters(ensemble: Ensemble) -> dict[str, dict[str, float]]:
+    """Mean and interval of what was drawn with the points, where it varies."""
+    import numpy as np
+
+    ends = [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0]
+    found = {}
+    for name, values in ensemble.parameters.items():
+        if np.ptp(values) > 0.0:
+            low, high = np.quantile(values, ends).tolist()
+            found[name] = {"mean": float(values.mean()), "low": low, "high": high}
+    return found
+
+
+def _about_chains(maker: Posterior) -> str:
+    name, diagnostics = type(maker.estimator).__name__, maker.diagnostics_
+    made = f"{name}, {maker.n_chains} chain{'' if maker.n_chains == 1 else 's'}"
+    if diagnostics is None:
+        return f"{made}, too short to be checked."
+    trust = "have not converged" if diagnostics.problems else "agree"
+    fewest = min(diagnostics.ess_bulk, diagnostics.ess_tail)
+    verdict = f"They {trust}: R-hat {diagnostics.r_hat:.3f}, w" if maker.n_chains > 1 else "W"
+    return f"{made}. {verdict}orth {fewest:.0f} independent draws."

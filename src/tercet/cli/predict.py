@@ -1,0 +1,147 @@
+"""``tercet predict``: what a map says about comparisons, or that it does not know."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.common import (
+    add_command,
+    add_form,
+    add_format,
+    add_out,
+    add_quiet,
+    load_map,
+    share,
+    tell,
+)
+from tercet.cli.maps import labels_of
+from tercet.cli.output import Result, cell, check_out, emit, write_rows
+
+if TYPE_CHECKING:
+    from tercet.ensemble import Ensemble
+    from tercet.io import Reading
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet predict map.npz questions.csv                  is near truly nearer? abstains below .9
+tercet predict map.npz questions.csv --threshold .99  only where it is very sure
+tercet predict map.npz answers.csv --csv              for machines
+"""
+WORDS = {1: "near", -1: "far", 0: "abstains"}
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "predict",
+        run,
+        help="what a map says about comparisons; where it is not sure, it abstains",
+        description=(
+            "Two questions about every comparison. Is near truly nearer to the anchor than far? "
+            "The map says how sure it is (π), and near, far, or that it abstains. What will the "
+            "next person answer? The probability of the answer near, where the model has one."
+        ),
+        examples=EXAMPLES,
+    )
+    parser.add_argument("map", metavar="MAP", type=Path, help="from posterior or bootstrap (npz)")
+    parser.add_argument("file", metavar="COMPARISONS", type=Path, help="a file of them")
+    add_format(parser)
+    parser.add_argument(
+        "--threshold",
+        type=threshold,
+        default=0.9,
+        metavar="P",
+        help="abstain unless surer than this, from 0.5 and below 1 (default: 0.9)",
+    )
+    add_out(parser, "the table as CSV")
+    add_quiet(parser)
+    add_form(parser)
+
+
+def threshold(text: str) -> float:
+    """A number from ½ and below 1."""
+    value = share(text)
+    if not 0.5 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"must be from 0.5 and below 1, got {text!r}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Predict, print and write."""
+    import numpy as np
+
+    check_out(options.out, options.file, options.map)
+    ensemble = load_map(options.map)
+    asked = read_comparisons(options, ensemble).triplets
+    rows = predict(ensemble, asked.array, options.threshold)
+    write_rows(options, rows)
+    verdicts = np.array([row["prediction"] for row in rows])
+    counts = {word: int(np.sum(verdicts == word)) for word in WORDS.values()}
+    text = (
+        f"Of {len(rows)} comparisons near is nearer in {counts['near']} and far in "
+        f"{counts['far']}; it abstains in {counts['abstains']}."
+    )
+    if options.out is None:
+        text = f"{_table(rows)}\n\n{text}"
+    record = {"threshold": options.threshold, "counts": counts, "comparisons": rows}
+    emit(options, Result(text, record, rows))
+    return 0
+
+
+def read_comparisons(
+    options: argparse.Namespace, ensemble: Ensemble, path: Path | None = None
+) -> Reading:
+    """Comparisons of the objects of a map, also as `tercet suggest` writes them."""
+    from tercet.io import read_file
+    from tercet.io.source import Source
+
+    path = options.file if path is None else path
+    columns = options.columns
+    if columns is None and Source(path).titles >= {"anchor", "one", "other"}:
+        columns = {"anchor": "anchor", "near": "one", "far": "other"}
+    n_objects = None if ensemble.names else ensemble.n_objects
+    reading = read_file(
+        path, format=options.format, columns=columns, names=ensemble.names, n_objects=n_objects
+    )
+    tell(options, reading)
+    return reading
+
+
+def predict(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
+    """A row for each comparison (m, 3) or (m, 4): its objects, π, the prediction, the answer."""
+    from tercet.checks import COLUMNS
+
+    probability = ensemble.triplet_probability(comparisons).tolist()
+    verdict = ensemble.predict(comparisons, level).tolist()
+    answer: list[float | None] = [None] * len(verdict)
+    if ensemble.model is not None and ensemble.model.is_probability:
+        answer = ensemble.answer_probability(comparisons).tolist()
+    labels = labels_of(ensemble.names, ensemble.n_objects)
+    titles = COLUMNS[comparisons.shape[1]]
+    return [
+        {title: labels[i] for title, i in zip(titles, row, strict=True)}
+        | {"probability": p, "prediction": WORDS[v], "answer_probability": a}
+        for row, p, v, a in zip(comparisons.tolist(), probability, verdict, answer, strict=True)
+    ]
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    from tercet.uses.columns import lay_out
+
+    *titles, _, _, _ = rows[0]
+    lines = [[*titles, "π", "prediction", "answer near"]]
+    for row in rows:
+        answer = row["answer_probability"]
+        lines.append(
+            [
+                *(cell(row[title]) for title in titles),
+                f"{row['probability']:.3f}",
+                row["prediction"],
+                "" if answer is None else f"{answer:.3f}",
+            ]
+        )
+    return lay_out(lines)

@@ -1,0 +1,105 @@
+"""``tercet report``: from a file of answers to a page that says how sure it is."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_reading,
+    count,
+    natural,
+    progress_of,
+    read_answers,
+    share,
+)
+from tercet.cli.output import say, to_json
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet report answers.csv -o report.html        one page: open it, or send it around
+tercet report answers.csv --dim 2 -o results/   the page, pictures, tables and maps in a folder
+tercet report answers.csv --columns anchor=probe,near=chosen,far=other -o report.html
+tercet report answers.csv --json                everything for machines, and no page
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "report",
+        run,
+        help="everything about a file of answers on one page: the main job",
+        description=(
+            "Read a file of answers, check them, choose the dimension, draw the map, and say how "
+            "sure it is of every point and every comparison, on a page that needs no network and "
+            "can be sent around."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    parser.add_argument(
+        "--dim", type=count, metavar="D", help="dimensions of the map; by default estimated"
+    )
+    parser.add_argument(
+        "--uncertainty",
+        choices=("posterior", "bootstrap", "scale"),
+        help="how maps are drawn; by default as suits the file (see docs/report.md)",
+    )
+    parser.add_argument(
+        "--level", type=share, default=0.95, metavar="P", help="of ellipses (default: 0.95)"
+    )
+    parser.add_argument(
+        "--questions", type=natural, default=10, metavar="N", help="to suggest (default: 10)"
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="a file ending in .html, or a folder for page, pictures, tables and maps "
+        "(default: the name of the answers, ending in .html)",
+    )
+    add_effort(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object; no page unless -o is given"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Analyse, write the page, and say what is on it."""
+    from tercet.report import Settings, analyse, as_json, check_target, summary, write_report
+
+    out = options.out
+    if out is None and not options.json:
+        out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
+    if out is not None:
+        check_target(out, options.file)
+    reading = read_answers(options)
+    findings = analyse(
+        reading,
+        Settings(
+            dimension=options.dim,
+            uncertainty=options.uncertainty,
+            level=options.level,
+            questions=options.questions,
+            seed=options.seed,
+            n_jobs=options.jobs,
+            progress=progress_of(options),
+        ),
+    )
+    if out is not None:
+        written = write_report(findings, out)
+    if options.json:
+        print(to_json(as_json(findings)))
+    else:
+        say("\n".join(summary(findings)))
+        for warning in findings.warnings:
+            say(f"! {warning}")
+        say(f"The report: {written[0]}")
+    return 0

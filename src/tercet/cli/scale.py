@@ -1,0 +1,218 @@
+"""``tercet scale``: a perceptual scale with intervals."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.common import (
+    add_command,
+    add_effort,
+    add_form,
+    add_out,
+    add_reading,
+    progress_of,
+    read_answers,
+    several,
+)
+from tercet.cli.maps import LEVEL
+from tercet.cli.models import LEARNED, MODELS, make_estimator
+from tercet.cli.output import Result, cell, check_out, emit, write_rows
+
+if TYPE_CHECKING:
+    from tercet.triplets import Triplets
+    from tercet.uses.scale.result import PerceptualScale
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet scale answers.csv                                      by signed differences, as MLDS does
+tercet scale answers.csv --stimuli stimuli.csv -o scale.csv   with physical values
+tercet scale answers.csv --unit observer                      intervals that hold for other people
+tercet scale answers.csv --model ckl                          by distances on a line
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "scale",
+        run,
+        help="a perceptual scale with intervals: how a quantity looks to people",
+        description=(
+            "Perceived values of stimuli on a line, the first 0 and the last 1, with intervals. "
+            "Triplets, triads and quadruplets will do. The order of the stimuli must be known: "
+            "from their physical values in a file, from names that are numbers, or from the "
+            "numbers of the objects."
+        ),
+        examples=EXAMPLES,
+    )
+    add_reading(parser)
+    parser.add_argument(
+        "--stimuli",
+        type=Path,
+        metavar="FILE",
+        help="two columns: the name (or number) of every object, and its physical value",
+    )
+    parser.add_argument(
+        "--model",
+        choices=("difference", *MODELS),
+        default="difference",
+        help="signed differences (MLDS, the default), or distances on a line by one of the others",
+    )
+    parser.add_argument(
+        "--uncertainty",
+        choices=("bootstrap", "parametric", "posterior"),
+        help="resample answers, draw answers from the fit, or draw from the posterior "
+        "(default: posterior for ste, tste and ckl, else bootstrap)",
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("answer", "observer", "screen"),
+        help="what a bootstrap resamples (default: screens where some have several answers, else "
+        "answers)",
+    )
+    parser.add_argument(
+        "--link",
+        choices=("probit", "logit", "cauchit"),
+        default="probit",
+        help="of signed differences (default: probit)",
+    )
+    parser.add_argument(
+        "--lapse", action="store_true", help="estimate the share of answers given at random too"
+    )
+    parser.add_argument("--samples", type=several, metavar="N", help="that intervals are made of")
+    add_out(parser, "the scale as CSV")
+    add_effort(parser)
+    add_form(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Scale, print and write."""
+    from tercet.uses.scale import perceptual_scale
+
+    check_out(options.out, options.file, options.stimuli)
+    triplets = read_answers(options).triplets
+    found = perceptual_scale(
+        triplets,
+        _stimuli(options, triplets),
+        **_settings(options, triplets.shares_screens),
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        progress=progress_of(options),
+    )
+    rows = _rows(found)
+    write_rows(options, rows)
+    record = {
+        "seed": options.seed,
+        "model": found.made.model,
+        "uncertainty": found.made.uncertainty,
+        "unit": found.made.unit,
+        "n_samples": len(found.samples),
+        "sigma": found.sigma,
+        "lapse": found.lapse,
+        "log_likelihood": found.log_likelihood,
+        "aic": found.aic,
+        "level": LEVEL,
+        "scale": rows,
+    }
+    shown = found
+    if found.names is not None:
+        shown = dataclasses.replace(found, names=tuple(map(cell, found.names)))
+    emit(options, Result(str(shown), record, rows))
+    return 0
+
+
+def _settings(options: argparse.Namespace, shares_screens: bool) -> dict[str, Any]:
+    """What to tell `perceptual_scale`, and nothing that the model has no use for."""
+    from tercet.errors import InputError
+    from tercet.posterior import Posterior
+
+    name = options.model
+    how = options.uncertainty or ("posterior" if name in LEARNED else "bootstrap")
+    if how == "posterior" and options.unit is not None:
+        raise InputError("a posterior resamples nothing; use --uncertainty bootstrap with --unit.")
+    size = {} if options.samples is None else {"n_samples": options.samples}
+    if name != "difference":
+        if options.link != "probit" or options.lapse:
+            raise InputError("--link and --lapse are for --model difference.")
+        if how == "posterior" and name in LEARNED:
+            return {"model": Posterior(make_estimator(name, 1), learn=LEARNED[name], **size)}
+    unit = options.unit or ("screen" if shares_screens and how == "bootstrap" else "answer")
+    more = {"uncertainty": how, "unit": unit, **size}
+    if name == "difference":
+        return {"model": name, "link": options.link, "lapse": options.lapse, **more}
+    return {"model": make_estimator(name, 1), **more}
+
+
+def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
+    """Physical values from the file, or from names that are all numbers, or None."""
+    if options.stimuli is not None:
+        return _read_stimuli(options.stimuli, triplets)
+    if triplets.names is None:
+        return None
+    try:
+        return [float(name) for name in triplets.names]
+    except ValueError:
+        from tercet.checks import listing
+        from tercet.errors import InputError
+
+        raise InputError(
+            "the order of the stimuli is not known: their names are not numbers "
+            f"({listing(triplets.names, range(triplets.n_objects), limit=3)}). Give their physical "
+            "values with --stimuli FILE, two columns: name, value."
+        ) from None
+
+
+def _read_stimuli(path: Path, triplets: Triplets) -> Any:
+    """Values by name, or in the order of the objects where these have only numbers."""
+    from tercet.errors import InputError
+    from tercet.io.source import Source
+
+    cells = Source(path).cells
+    if len(cells.header) != 2:
+        raise InputError(
+            f"{path}: {len(cells.header)} columns where two are needed, the name of every object "
+            "and its value."
+        )
+    if _is_number(cells.header[1]):
+        cells = cells.headless(("name", "value"))
+    cells.reject_blank([0, 1])
+    names = cells.text(cells.column(0)).tolist()
+    values = dict(zip(names, cells.numbers(1, "value").tolist(), strict=True))
+    if len(values) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"{path}: the object {twice!r} is there twice.")
+    if triplets.names is not None:
+        return values
+    missing = [i for i in range(triplets.n_objects) if str(i) not in values]
+    if missing:
+        raise InputError(f"{path}: there is no value for the object {missing[0]}.")
+    return [values[str(i)] for i in range(triplets.n_objects)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _rows(found: PerceptualScale) -> list[dict[str, Any]]:
+    limits, sd = found.interval(LEVEL), found.std()
+    labels = found.names or (None,) * len(found.stimuli)
+    return [
+        {
+            "name": label,
+            "stimulus": found.stimuli[i],
+            "scale": found.estimate[i],
+            "sd": sd[i],
+            "low": limits[i, 0],
+            "high": limits[i, 1],
+        }
+        for i, label in enumerate(labels)
+    ]

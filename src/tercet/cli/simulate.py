@@ -1,0 +1,120 @@
+"""``tercet simulate``: answers of made-up people about a made-up world."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tercet.cli.common import add_command, add_out, add_quiet, add_seed, count, positive, share
+from tercet.cli.output import check_out, note, write_csv
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tercet.simulate import Floats
+
+__all__ = ["add_to", "run"]
+
+EXAMPLES = """
+tercet simulate -o answers.csv                                        20 objects in the plane
+tercet simulate -o scale.csv --shape line --objects 11 --answers 400  evenly spaced on a line
+tercet simulate -o noisy.csv --noise 1 --lapse .1 --points world.csv  many are wrong; keep the truth
+"""
+SHAPES = ("normal", "mixture", "line")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = add_command(
+        commands,
+        "simulate",
+        run,
+        help="make a file of answers to try things out on",
+        description=(
+            "Make up a world and people who answer random questions about it, with the paper's "
+            "noise: each distance is perceived as itself times a log-normal error."
+        ),
+        examples=EXAMPLES,
+    )
+    add_out(parser, "the answers, in the format of the ending,", required=True)
+    parser.add_argument("--objects", type=count, default=20, metavar="N", help="default: 20")
+    parser.add_argument("--answers", type=count, default=1000, metavar="N", help="default: 1000")
+    parser.add_argument(
+        "--dim", type=count, metavar="N", help="dimensions of the world (default: 2)"
+    )
+    parser.add_argument(
+        "--shape",
+        choices=SHAPES,
+        default="normal",
+        help="a round cloud (the default), the paper's three clusters in the plane, or even steps "
+        "on a line",
+    )
+    parser.add_argument(
+        "--noise",
+        type=positive,
+        default=0.3,
+        metavar="S",
+        help="standard deviation of the error of log-distances (default: 0.3)",
+    )
+    parser.add_argument(
+        "--lapse", type=share, default=0.0, metavar="P", help="share of coin answers (default: 0)"
+    )
+    parser.add_argument(
+        "--observers",
+        type=count,
+        default=10,
+        metavar="N",
+        help="who answer equally many questions, all alike (default: 10)",
+    )
+    parser.add_argument(
+        "--points", type=Path, metavar="FILE", help="write the true points to FILE (CSV)"
+    )
+    add_seed(parser)
+    add_quiet(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make up answers and write them."""
+    import numpy as np
+
+    from tercet.io import write_triplets
+    from tercet.simulate import answer, random_comparisons
+    from tercet.triplets import Triplets
+
+    check_out(options.out)
+    check_out(options.points, options.out)
+    rng = np.random.default_rng(options.seed)
+    points = _world(options, rng)
+    asked = random_comparisons(len(points), options.answers, replace=True, random_state=rng)
+    given = answer(points, asked, noise=options.noise, lapse=options.lapse, random_state=rng)
+    who = np.sort(np.arange(len(given)) % options.observers) + 1
+    triplets = Triplets(given, n_objects=len(points), observers=who)
+    write_triplets(triplets, options.out)
+    note(options, f"Written: {len(triplets)} answers to {options.out}.")
+    if options.points is not None:
+        rows = [
+            {"name": i} | {f"x{k + 1}": x for k, x in enumerate(point)}
+            for i, point in enumerate(points.tolist())
+        ]
+        write_csv(options.points, rows)
+        note(options, f"Written: {len(rows)} points to {options.points}.")
+    return 0
+
+
+def _world(options: argparse.Namespace, rng: np.random.Generator) -> Floats:
+    """True positions (n, d)."""
+    import numpy as np
+
+    from tercet.errors import InputError
+    from tercet.simulate import gaussian_mixture
+
+    n, shape = options.objects, options.shape
+    own = {"mixture": 2, "line": 1}.get(shape)
+    if own is not None and options.dim not in (None, own):
+        raise InputError(f"the shape {shape} has {own} dimension{'' if own == 1 else 's'}.")
+    if shape == "mixture":
+        return gaussian_mixture(n, random_state=rng)[0]
+    if shape == "line":
+        return np.linspace(0.0, 1.0, n)[:, np.newaxis]
+    return rng.standard_normal((n, options.dim or 2))

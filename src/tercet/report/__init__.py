@@ -1,0 +1,19 @@
+"""The report: from a file of answers to one page that says what they tell, and how surely."""
+
+from tercet.report.analyse import analyse
+from tercet.report.as_json import as_json
+from tercet.report.findings import Findings, Settings
+from tercet.report.page import page
+from tercet.report.words import summary
+from tercet.report.write import check_target, write_report
+
+__all__ = [
+    "Findings",
+    "Settings",
+    "analyse",
+    "as_json",
+    "check_target",
+    "page",
+    "summary",
+    "write_report",
+]

@@ -1,0 +1,73 @@
+"""Everything a report tells, for machines."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from tercet.report.findings import Findings
+from tercet.report.tables import tables
+from tercet.report.words import citations, methods, summary
+
+__all__ = ["as_json"]
+
+
+def as_json(findings: Findings) -> dict[str, Any]:
+    """The findings as JSON knows them; None where a number is unknown."""
+    found: dict[str, Any] = {
+        "file": PurePath(findings.reading.path).name,
+        "format": findings.reading.format,
+        "read": findings.reading.sentences(),
+        "summary": summary(findings),
+        "warnings": findings.warnings,
+        "check": findings.check.as_dict(),
+        "dimension": {
+            "used": findings.n_components,
+            "recommended": findings.dimension and findings.dimension.dimension,
+            "verdict": findings.dimension and findings.dimension.verdict,
+            "reason": findings.dimension and findings.dimension.reason,
+            "note": findings.dimension_note,
+        },
+        "uncertainty": {"kind": findings.kind, "why": findings.why},
+        "diagnostics": findings.diagnostics and findings.diagnostics.describe(),
+        "sureness": _without(findings.sureness._asdict(), "most", "least", "contested"),
+        "foretold": findings.foretold
+        and _without(findings.foretold._asdict(), "probability", "curve"),
+        "lack_of_fit": findings.lack_of_fit and dataclasses.asdict(findings.lack_of_fit),
+        "goodness": findings.goodness
+        and {
+            "deviance": findings.goodness.deviance,
+            "deviance_p": findings.goodness.deviance_p,
+            "accounted_for": findings.goodness.daf,
+            "runs": findings.goodness.runs,
+            "runs_p": findings.goodness.runs_p,
+        },
+        "tables": {
+            name: [dict(zip(table.header, row, strict=True)) for row in table.rows]
+            for name, table in tables(findings).items()
+        },
+        "methods": methods(findings),
+        "citations": citations(findings),
+        "settings": _without(dataclasses.asdict(findings.settings), "n_jobs", "progress"),
+        "versions": findings.versions,
+    }
+    plain: dict[str, Any] = _plain(found)
+    return plain
+
+
+def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

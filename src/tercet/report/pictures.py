@@ -1,0 +1,270 @@
+"""The pictures of a report, as SVG that stands inside of a page, or as files."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tercet.errors import TercetError
+from tercet.plots import (
+    plot_dimension,
+    plot_map,
+    plot_observers,
+    plot_pairs,
+    plot_reliability,
+    plot_residuals,
+    plot_risk_coverage,
+    plot_scale,
+    plot_uncertainty,
+)
+from tercet.plots.axes import COLOURS
+from tercet.plots.dimension import measured_panels
+from tercet.plots.words import LONGEST, families, plain
+from tercet.report.findings import Findings, Object
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Picture", "draw_pictures"]
+
+MOST_ROWS = 60  # objects that a scale names one below the other; more are drawn along a line
+DOTS = 200  # per inch, of PNG files
+_STYLE = {
+    "axes.edgecolor": "0.45",
+    "axes.labelcolor": "0.2",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 9.0,
+    "svg.fonttype": "path",  # looks the same everywhere, and no name is markup
+    "svg.hashsalt": "tercet",
+    "xtick.color": "0.3",
+    "ytick.color": "0.3",
+}
+_HEAD = re.compile(r".*?(?=<svg)", re.S)
+_METADATA = re.compile(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", re.S)
+_STYLES = re.compile(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", re.S)
+_SIZE = re.compile(r'(<svg[^>]*?) (?:width="[^"]*"|height="[^"]*")')
+_IDS = re.compile(r'(\bid="|href="#|url\(#)')
+
+
+class Picture(NamedTuple):
+    """A picture that is drawn when it is asked for."""
+
+    key: str  # such as "map": the name of its files, and what its ids in a page start with
+    title: str  # what it shows, in words, for those who do not see it
+    draw: Callable[[], Figure]
+
+    def inline(self) -> str:
+        """SVG for a page: no size of its own, no style sheet, and ids that only it has."""
+        found = _METADATA.sub("", _HEAD.sub("", self._render("svg").decode("utf-8"), count=1))
+        found = _SIZE.sub(r"\1", _SIZE.sub(r"\1", _STYLES.sub("", found), count=1), count=1)
+        style = 'stroke-linejoin="round" stroke-linecap="butt"'
+        return _IDS.sub(rf"\g<1>{self.key}-", found.replace("<svg", f"<svg {style}", 1)).strip()
+
+    def files(self) -> dict[str, bytes]:
+        """PNG and SVG, by their names."""
+        return {f"{self.key}.{kind}": self._render(kind) for kind in ("png", "svg")}
+
+    def _render(self, kind: str) -> bytes:
+        with _styled():
+            written = io.BytesIO()
+            # Neither the time nor the version: the same findings give the same bytes.
+            metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+            self.draw().savefig(written, format=kind, dpi=DOTS, metadata=metadata)
+        return written.getvalue()
+
+
+def draw_pictures(findings: Findings) -> dict[str, Picture]:
+    """The pictures that these findings have, by their keys: "map", "calibration" and others."""
+    return {picture.key: picture for picture in _pictures(findings)}
+
+
+def _pictures(findings: Findings) -> Iterator[Picture]:
+    level = f"{100 * findings.settings.level:.3g} %"
+    d = findings.n_components
+    if d == 1:
+        kind = f"Scale of {len(findings.objects)} objects, with {level} intervals"
+        draw = _rows if findings.scale is None else _stimuli
+        yield Picture("map", kind, lambda: draw(findings))
+    else:
+        kind = "Map" if d == 2 else f"Maps of all pairs of {d} dimensions"
+        title = f"{kind}: {len(findings.objects)} objects as points, with {level} ellipses"
+        yield Picture("map", title, lambda: _map(findings))
+    yield Picture(
+        "sureness",
+        "Comparisons by how sure the map is of them",
+        lambda: _one(6.4, 3.0, plot_uncertainty, findings.ensemble),
+    )
+    if (found := findings.foretold) is not None:
+        votes = findings.triplets.votes
+        p = found.probability if votes is None else np.repeat(found.probability, votes)
+        yield Picture(
+            "calibration",
+            "Share of left-out answers foretold rightly, by how sure the map was",
+            lambda: _one(4.6, 4.4, plot_reliability, p),
+        )
+        yield Picture(
+            "coverage",
+            "Share of wrong predictions against the share of answers predicted",
+            lambda: _one(5.6, 3.8, plot_risk_coverage, found.curve),
+        )
+    if (estimate := findings.dimension) is not None:
+        yield Picture(
+            "dimension",
+            "What speaks for each dimension",
+            lambda: _row(len(measured_panels(estimate)), plot_dimension, estimate),
+        )
+    if (goodness := findings.goodness) is not None:
+        yield Picture(
+            "residuals",
+            "Sorted residuals in their envelope, and runs of residuals beside simulated ones",
+            lambda: _row(2, plot_residuals, goodness),
+        )
+    if any(each.foretold for each in findings.check.observers):
+        yield Picture(
+            "observers",
+            "Share of each observer's answers that a map of the others' foretells",
+            lambda: _observers(findings),
+        )
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def _map(findings: Findings) -> Figure:
+    n, d = len(findings.objects), findings.n_components
+    level = findings.settings.level
+    if d == 2:
+        width = 6.4 if n <= 40 else 8.0 if n <= 120 else 9.6
+        ends = np.array([each.interval for each in findings.objects])
+        across, up = ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0)
+        figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
+        plot_map(findings.ensemble, findings.names, level=level, ax=_bare(figure.subplots()))
+        return figure
+    size = 3.5 * (d - 1)
+    figure = _figure(size, size)
+    grid = figure.add_gridspec(d - 1, d - 1)
+    pairs = sorted(combinations(range(d), 2), key=lambda pair: pair[::-1])
+    axes = [figure.add_subplot(grid[y - 1, x]) for x, y in pairs]
+    for ax in axes:
+        ax.spines[:].set(visible=True, color="0.88")
+    plot_pairs(findings.ensemble, findings.names, level=level, axes=axes)
+    return figure
+
+
+def _rows(findings: Findings) -> Figure:
+    """Objects one below the other, the highest at the top, with their intervals."""
+    objects = sorted(findings.objects, key=lambda each: float(each.position[0]))
+    if len(objects) > MOST_ROWS:
+        figure, level = _figure(8.0, 3.4), findings.settings.level
+        plot_map(findings.ensemble, findings.names, level=level, ax=_bare(figure.subplots()))
+        return figure
+    figure = _figure(6.4, 0.8 + 0.19 * len(objects))
+    ax = figure.subplots()
+    for row, each in enumerate(objects):
+        _mark(ax, each, [float(each.position[0])], [row], each.interval[0].tolist(), [row, row])
+    names = [plain(each.name, LONGEST) for each in objects]
+    ax.set_yticks(range(len(objects)), names, fontfamily=families(names))
+    for label, each in zip(ax.get_yticklabels(), objects, strict=True):
+        label.set_gid(f"name-{each.number}")
+    ax.set_ylim(-0.7, len(objects) - 0.3)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.grid(axis="y", color="0.93", lw=0.7)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("position on the scale")
+    return figure
+
+
+def _stimuli(findings: Findings) -> Figure:
+    """Perceived values against stimuli, the picture of difference scaling."""
+    scale, level = findings.scale, findings.settings.level
+    assert scale is not None
+    figure = _one(6.4, 4.6, plot_scale, scale, level=level)
+    places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
+    limits = scale.interval(level).tolist()
+    for each, (x, y), ends in zip(findings.objects, places, limits, strict=True):
+        _mark(figure.axes[0], each, [x], [y], [x, x], ends)
+    return figure
+
+
+def _mark(
+    ax: Axes, each: Object, x: list[float], y: list[float], across: list[float], up: list[float]
+) -> None:
+    """Draw an object of a scale, and its interval, under the ids that objects of maps have."""
+    line: dict[str, Any] = {"color": COLOURS[0], "lw": 1.6, "alpha": 0.55, "solid_capstyle": "butt"}
+    ax.plot(across, up, gid=f"ellipse-{each.number}", **line)
+    dot: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "ms": 4.6, "ls": ""}
+    ax.plot(x, y, gid=f"object-{each.number}", **dot)
+
+
+def _observers(findings: Findings) -> Figure:
+    shown = [each for each in findings.check.observers if each.foretold]
+    low, high = np.array([each.interval for each in shown]).T
+    typical = findings.check.typical
+    return _one(
+        6.4,
+        min(1.2 + 0.17 * len(shown), 8.0),
+        plot_observers,
+        [each.observer for each in shown],
+        [each.accuracy for each in shown],
+        low,
+        high,
+        flagged=[bool(each.flags) for each in shown],
+        typical=None if math.isnan(typical) else typical,
+        xlabel="share of answers foretold",
+    )
+
+
+def _bare(ax: Axes) -> Axes:
+    """Axes without a frame: turned or moved, a map is the same."""
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _one(
+    width: float, height: float, plot: Callable[..., Any], *given: Any, **options: Any
+) -> Figure:
+    """A figure with one picture."""
+    figure = _figure(width, height)
+    plot(*given, ax=figure.subplots(), **options)
+    return figure
+
+
+def _row(count: int, plot: Callable[..., Any], *given: Any) -> Figure:
+    """A figure with several small pictures, at most two beside each other."""
+    across = min(count, 2)
+    down = -(-count // across)
+    figure = _figure(3.6 * across, 2.7 * down)
+    axes = list(np.ravel(figure.subplots(down, across)))
+    for ax in axes[count:]:
+        ax.remove()
+    plot(*given, axes=axes[:count])
+    return figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Matplotlib as it comes, whatever the user has set, in the style of reports."""
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise TercetError(
+            "A report needs Matplotlib, which is not installed: pip install 'tercet[plots]'."
+        ) from error
+    with style.context(["default", _STYLE]):
+        yield

@@ -1,0 +1,73 @@
+"""The end of the page: methods for a paper, files to save, and how the page was made."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+
+from tercet.report.as_json import as_json
+from tercet.report.findings import Findings
+from tercet.report.markup import Section, items, name, paragraphs, text
+from tercet.report.parts import Parts
+from tercet.report.sections.opening import file_name
+from tercet.report.words import citations, methods
+
+__all__ = ["downloads_section", "footer", "methods_section"]
+
+
+def methods_section(parts: Parts) -> Section:
+    """A paragraph for a paper, and what it cites."""
+    findings = parts.findings
+    body = (
+        '<blockquote id="methods-text" class="methods">'
+        f"{paragraphs([methods(findings)])}{items(citations(findings), 'ol')}</blockquote>"
+        '<p><button type="button" class="copy" data-copy="methods-text" hidden>Copy</button></p>'
+    )
+    return Section("methods", "Methods, for a paper", body)
+
+
+def downloads_section(parts: Parts) -> Section:
+    """Every table as CSV, and everything as JSON; names are in them exactly as in the file."""
+    rows = []
+    for key, found in parts.tables.items():
+        count = "1 row" if len(found.rows) == 1 else f"{len(found.rows)} rows"
+        link = _link(f"{key}.csv", "text/csv", found.csv())
+        rows.append(f"<li>{link}<span>{text(found.title)} ({count})</span></li>")
+    everything = json.dumps(as_json(parts.findings), allow_nan=False)
+    link = _link("report.json", "application/json", everything)
+    rows.append(f"<li>{link}<span>Everything, for programs</span></li>")
+    return Section(
+        "downloads",
+        "Tables to save",
+        "<p>Each is a part of this page; nothing is fetched.</p>"
+        f'<ul class="files">{"".join(rows)}</ul>',
+    )
+
+
+def footer(findings: Findings) -> str:
+    """Versions, seed, settings, and the command that makes the page again."""
+    versions = ", ".join(f"{key} {value}" for key, value in findings.versions.items())
+    command = _command(findings)
+    return (
+        "<footer><h2>How this page was made</h2><p>From "
+        f"{name(file_name(findings))}, read as {text(findings.reading.title)}, with the seed "
+        f"{findings.settings.seed}. {text(versions)}.</p><p>To make it again:</p>"
+        f"<pre><code>{text(command)}</code></pre></footer>"
+    )
+
+
+def _command(findings: Findings) -> str:
+    settings = findings.settings
+    words = ["tercet", "report", file_name(findings), "--format", findings.reading.format]
+    if settings.dimension is not None:
+        words += ["--dim", str(settings.dimension)]
+    if settings.uncertainty is not None:
+        words += ["--uncertainty", settings.uncertainty]
+    words += ["--level", f"{settings.level:g}", "--questions", str(settings.questions)]
+    return shlex.join([*words, "--seed", str(settings.seed), "-o", "report.html"])
+
+
+def _link(file: str, kind: str, content: str) -> str:
+    coded = base64.b64encode(content.encode("utf-8", "replace")).decode("ascii")
+    return f'<a download="{file}" href="data:{kind};charset=utf-8;base64,{coded}">{file}</a>'

@@ -1,0 +1,83 @@
+"""Comparisons: those the map is surest of, those it cannot tell, and those it contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tercet.plots.uncertainty import sureness
+from tercet.report.findings import Claim, Findings
+from tercet.report.markup import Section, fold, name, paragraphs, prose, rows_of, table, text
+from tercet.report.parts import Parts
+from tercet.uses.abstain.risk import percent
+
+__all__ = ["comparisons_section"]
+
+SHOWN = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # confidences
+
+
+def comparisons_section(parts: Parts) -> Section:
+    """How sure the map is of all comparisons, and of some of them by name."""
+    findings = parts.findings
+    sure, level = findings.sureness, percent(findings.settings.level)
+    which = f"all {sure.counted} comparisons of these objects"
+    if sure.is_sample:
+        which = f"{sure.counted} comparisons of these objects, drawn at random"
+    intro = (
+        f"Is x closer to y or to z? Of {which}, asked or not, the map is more "
+        f"than {level} certain of {percent(sure.share)}. If it had to decide them all, it would "
+        f"expect to have {percent(sure.expected_error)} wrong."
+    )
+    caption = (
+        "How many comparisons the map is how sure of. 50 % is a coin toss. The higher the line "
+        "stays to the right, the more the map knows."
+    )
+    body = [paragraphs([intro]), parts.picture("sureness", caption), _shares(findings)]
+    body += [
+        _claims("Most certain", "One for each anchor, the clearest first.", sure.most, findings),
+        _claims(
+            "Least certain",
+            "Here the map cannot tell. The two distances may be equal, or nobody was asked.",
+            sure.least,
+            findings,
+        ),
+    ]
+    if sure.contested:
+        why = (
+            f"The map is more than {level} certain of these, and most of those who were asked said "
+            "the contrary: slips, people who see it differently, or a map that is too simple."
+        )
+        body.append(_claims("Answered against the map", why, sure.contested, findings))
+    return Section("comparisons", "Which comparisons are certain", "".join(body))
+
+
+def _shares(findings: Findings) -> str:
+    """The numbers behind the picture."""
+    found = sureness(findings.ensemble)
+    rows = rows_of([(percent(at), percent(found.at(at))) for at in SHOWN])
+    title = "Shares of comparisons"
+    return fold(title, table(["at least so sure", "comparisons"], rows, title))
+
+
+def _claims(title: str, why: str, claims: Sequence[Claim], findings: Findings) -> str:
+    """Comparisons as claims of the map, or as questions where it does not know."""
+    names, is_open = findings.names, claims is findings.sureness.least
+    said, so = "{} is closer to {} than to {}", "so"
+    if is_open:
+        said, so = "Is {} closer to {} or to {}?", "the first"
+    header = ["comparison", f"probability of {so}" if is_open else "probability"]
+    votes = not findings.triplets.is_quadruplets
+    rows = []
+    for claim in claims:
+        shown = said.format(*(f"<b>{name(names[i])}</b>" for i in claim[:3]))
+        asked = f"{claim.agreed} of {claim.answers} said {so}" if claim.answers else "never asked"
+        cells = f"<td>{shown}</td><td>{_bar(claim.probability)}</td>"
+        rows.append(f"<tr>{cells}{f'<td>{asked}</td>' if votes else ''}</tr>\n")
+    listed = table([*header, *(["answers"] if votes else [])], rows, title)
+    return f'<h3>{text(title)}</h3>{paragraphs([why])}<div class="claims">{listed}</div>'
+
+
+def _bar(probability: float) -> str:
+    """A probability from ½ to 1 in words and as a bar."""
+    shown = "over 99.9 %" if probability > 0.999 else percent(probability)
+    filled = 200.0 * (probability - 0.5)
+    return f'<span class="bar"><i style="width:{filled:.0f}%"></i></span> {prose(shown)}'

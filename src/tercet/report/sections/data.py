@@ -1,0 +1,79 @@
+"""The answers: how many, of whom, and how far they agree with each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tercet.report.findings import Findings
+from tercet.report.markup import Section, paragraphs, rows_of, table
+from tercet.report.parts import Parts
+from tercet.uses.abstain.risk import percent
+from tercet.uses.quality import AnswerCheck
+from tercet.uses.quality.counts import Disagreement, Spread
+
+__all__ = ["data_section"]
+
+
+def data_section(parts: Parts) -> Section:
+    """What was read, counts, repeats and connectedness."""
+    findings = parts.findings
+    rows = [*_counts(findings), *_repeats(findings.check), *_whole(findings.check)]
+    body = paragraphs(findings.reading.sentences()) + table(
+        ["what", "found"], rows_of(rows), "What was checked"
+    )
+    return Section("data", "The answers", body)
+
+
+def _counts(findings: Findings) -> Iterator[tuple[str, str]]:
+    counts = findings.check.counts
+    yield "answers", f"{counts.answers}"
+    yield "different comparisons", f"{counts.comparisons}"
+    yield "objects", f"{counts.objects}"
+    yield "observers", "unknown" if counts.observers is None else f"{counts.observers}"
+    if counts.screens is not None:
+        yield "screens", f"{counts.screens}"
+    rarest = ", ".join(map(str, counts.rarest[:3]))
+    yield "answers that mention an object", f"{_spread(counts.per_object)}; fewest: {rarest}"
+    if counts.per_observer is not None:
+        yield "answers of an observer", _spread(counts.per_observer)
+
+
+def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
+    found = check.repeats
+    if found is None:
+        why = check.no_repeats[:1].upper() + check.no_repeats[1:]
+        yield "comparisons asked more than once", f"none can be used. {why}."
+        yield "noise ceiling", "unknown: it needs comparisons that were asked again"
+        return
+    yield "comparisons asked more than once", f"{found.comparisons}, with {found.answers} answers"
+    yield "of these answered both ways", f"{found.contradicted}"
+    for who, kind in (
+        ("two answers of one observer differ", found.within),
+        ("answers of two observers differ", found.between),
+        ("two answers to one comparison differ", found.overall if not found.within else None),
+    ):
+        if kind is not None and not math.isnan(kind.rate):
+            yield who, _rate(kind)
+    low, high = found.ceiling.accuracy_interval
+    yield (
+        "noise ceiling: the most that any model can foretell",
+        f"{percent(found.ceiling.accuracy)} of such answers (95 % interval {percent(low)} to "
+        f"{percent(high)})",
+    )
+
+
+def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:
+    gaps = " ".join(check.gaps) or "yes: every object is tied to all others by answers"
+    yield "connected", gaps
+    if check.catch_trials:
+        yield "catch trials passed", f"{check.catch_passed} of {check.catch_trials}"
+
+
+def _rate(kind: Disagreement) -> str:
+    pairs = "pair" if kind.pairs == 1 else "pairs"
+    return f"in {percent(kind.rate)} of {kind.pairs} {pairs} (50 % if everyone guessed)"
+
+
+def _spread(spread: Spread) -> str:
+    return f"{spread.least:.0f} to {spread.most:.0f}, median {spread.median:g}"

@@ -1,0 +1,85 @@
+"""The map, and what hovering over it tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tercet.report.findings import Findings, Object
+from tercet.report.markup import Section, as_data
+from tercet.report.parts import Parts
+from tercet.uses.abstain.risk import percent
+
+__all__ = ["map_section"]
+
+
+def map_section(parts: Parts) -> Section:
+    """The picture, how to read it, and the numbers behind it."""
+    findings = parts.findings
+    title = "The scale" if findings.n_components == 1 else "The map"
+    data = as_data([_tip(each, findings) for each in findings.objects])
+    body = (
+        f"{parts.picture('map', _reading(findings), behind=('objects', 'scale'))}"
+        f'<script type="application/json" id="map-data">{data}</script>'
+    )
+    return Section("map", title, body)
+
+
+def _reading(findings: Findings) -> str:
+    """How to read the picture, as plain text."""
+    level = percent(findings.settings.level)
+    d, draws = findings.n_components, f"{findings.ensemble.n_samples} maps that fit the answers"
+    if findings.kind != "posterior":
+        draws = f"{findings.ensemble.n_samples} maps, each of answers drawn anew"
+    if findings.scale is not None:
+        return (
+            "How far apart stimuli look: the perceived value of each, with a line that holds "
+            f"{level} of {findings.ensemble.n_samples} scales, each of answers drawn anew. The "
+            "first stimulus is 0 and the last is 1."
+        )
+    if d == 1:
+        return (
+            f"A point is where an object lies on average over {draws}; its line holds {level} of "
+            "where it may be. Only the order and the ratios of distances mean something: the scale "
+            "may be turned around, moved and stretched."
+        )
+    seen = "Each panel shows two of the dimensions, the widest first. " if d > 2 else ""
+    return (
+        f"{seen}A point is where an object lies on average over {draws}; its ellipse holds {level} "
+        "of where it may be. What is near on the map was judged alike. The map may be turned, "
+        "mirrored, moved and stretched: its axes have no names, and no units."
+    )
+
+
+def _tip(each: Object, findings: Findings) -> dict[str, Any]:
+    """What is shown of an object, in words and numbers that need no more work."""
+    level = percent(findings.settings.level)
+    places = [
+        f"{_number(at)} ({_number(low)} to {_number(high)})"
+        for at, (low, high) in zip(each.position.tolist(), each.interval.tolist(), strict=True)
+    ]
+    count = "1 answer" if each.answers == 1 else f"{each.answers} answers"
+    return {
+        "name": each.name,
+        "facts": [
+            f"in {count}",
+            f"position {', '.join(places)}; in brackets {level} intervals",
+            f"give or take {each.radius:.2f}",
+        ],
+        "neighbours": [
+            {
+                "object": other.object,
+                "name": findings.objects[other.object].name,
+                "distance": f"{other.distance:.2f}",
+                "probability": _chance(other.probability),
+            }
+            for other in each.neighbours
+        ],
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _chance(share: float) -> str:
+    return f"{100.0 * share:.0f} %" if share < 0.995 or share == 1.0 else "over 99 %"

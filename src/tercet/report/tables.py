@@ -1,0 +1,187 @@
+"""The numbers of a report as tables: to read on the page, and to download as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tercet.metrics import reliability_table
+from tercet.report.findings import Claim, Findings
+
+__all__ = ["Cell", "Table", "tables"]
+
+Cell = str | int | float | None
+
+CURVE_POINTS = 100  # of the risk–coverage curve, at most
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a title; what is unknown is None."""
+
+    title: str
+    header: list[str]
+    rows: list[list[Cell]]
+
+    def csv(self) -> str:
+        """As CSV, numbers in full; unknown cells are empty."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.header)
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+
+def tables(findings: Findings) -> dict[str, Table]:
+    """All tables that there is something to put into, by their names."""
+    found = {
+        "objects": _objects(findings),
+        "comparisons": _comparisons(findings),
+        "observers": _observers(findings),
+        "dimensions": _dimensions(findings),
+        "calibration": _calibration(findings),
+        "coverage": _coverage(findings),
+        "scale": _scale(findings),
+        "questions": _questions(findings),
+    }
+    return {name: table for name, table in found.items() if table is not None and table.rows}
+
+
+def _objects(findings: Findings) -> Table:
+    d = findings.n_components
+    header = ["object", "answers"]
+    for k in range(1, d + 1):
+        header += [f"x{k}", f"x{k}_low", f"x{k}_high"]
+    header += ["radius", "nearest", "nearest_probability", "second", "third"]
+    names = findings.names
+    rows: list[list[Cell]] = []
+    for each in findings.objects:
+        row: list[Cell] = [each.name, each.answers]
+        for k in range(d):
+            row += [float(each.position[k]), *map(float, each.interval[k])]
+        near = [names[neighbour.object] for neighbour in each.neighbours]
+        near += [""] * (3 - len(near))
+        row += [each.radius, near[0], each.neighbours[0].probability, near[1], near[2]]
+        rows.append(row)
+    return Table("Objects: places, how sure they are, and nearest neighbours", header, rows)
+
+
+def _comparisons(findings: Findings) -> Table:
+    header = ["kind", "anchor", "near", "far", "probability", "answers", "agreed"]
+    sure = findings.sureness
+    rows = [
+        *_claims("most certain", sure.most, findings),
+        *_claims("least certain", sure.least, findings),
+        *_claims("contested", sure.contested, findings),
+    ]
+    return Table("Comparisons: most and least certain, and contested ones", header, rows)
+
+
+def _claims(kind: str, claims: Iterable[Claim], findings: Findings) -> list[list[Cell]]:
+    names = findings.names
+    return [
+        [
+            kind,
+            names[each.anchor],
+            names[each.near],
+            names[each.far],
+            each.probability,
+            each.answers,
+            each.agreed,
+        ]
+        for each in claims
+    ]
+
+
+def _observers(findings: Findings) -> Table | None:
+    records = findings.check.records()
+    if not records:
+        return None
+    header = list(records[0])
+    rows = [[_cell(record[key]) for key in header] for record in records]
+    return Table("Observers: agreement with the others", header, rows)
+
+
+def _dimensions(findings: Findings) -> Table | None:
+    if findings.dimension is None:
+        return None
+    records = findings.dimension.records()
+    rows: list[list[Cell]] = [list(map(_cell, record.values())) for record in records]
+    known = [any(row[k] is not None for row in rows) for k in range(len(rows[0]))]
+    header = [title for title, keep in zip(records[0], known, strict=True) if keep]
+    kept = [[cell for cell, keep in zip(row, known, strict=True) if keep] for row in rows]
+    return Table("Dimensions: what speaks for each", header, kept)
+
+
+def _calibration(findings: Findings) -> Table | None:
+    if findings.foretold is None:
+        return None
+    p, votes = findings.foretold.probability, findings.triplets.votes
+    found = reliability_table(p if votes is None else np.repeat(p, votes))
+    rows: list[list[Cell]] = [
+        [float(low), float(high), int(count), _cell(confidence), _cell(accuracy)]
+        for low, high, count, confidence, accuracy in zip(
+            found.edges[:-1],
+            found.edges[1:],
+            found.count,
+            found.confidence,
+            found.accuracy,
+            strict=True,
+        )
+    ]
+    header = ["from", "to", "answers", "stated", "happened"]
+    return Table("Calibration: stated and true shares of foretold answers", header, rows)
+
+
+def _coverage(findings: Findings) -> Table | None:
+    if findings.foretold is None:
+        return None
+    curve = findings.foretold.curve
+    count = len(curve.coverage)
+    chosen = np.unique(np.linspace(0, count - 1, min(count, CURVE_POINTS)).round().astype(int))
+    rows: list[list[Cell]] = [
+        [float(curve.confidence[i]), float(curve.coverage[i]), float(curve.risk[i])] for i in chosen
+    ]
+    return Table("Risk and coverage of foretold answers", ["confidence", "coverage", "risk"], rows)
+
+
+def _scale(findings: Findings) -> Table | None:
+    scale = findings.scale
+    if scale is None:
+        return None
+    limits = scale.interval(findings.settings.level)
+    labels = scale.names or tuple(map(str, range(len(scale.stimuli))))
+    rows: list[list[Cell]] = [
+        [label, float(stimulus), float(value), float(sd), float(low), float(high)]
+        for label, stimulus, value, sd, (low, high) in zip(
+            labels, scale.stimuli, scale.estimate, scale.std(), limits, strict=True
+        )
+    ]
+    header = ["object", "stimulus", "scale", "sd", "low", "high"]
+    return Table("Perceptual scale", header, rows)
+
+
+def _questions(findings: Findings) -> Table | None:
+    found = findings.suggestions
+    if found is None:
+        return None
+    names = findings.names
+    rows: list[list[Cell]] = [
+        [names[anchor], names[one], names[other], float(score)]
+        for (anchor, one, other), score in zip(found.array.tolist(), found.scores, strict=True)
+    ]
+    return Table("Questions to ask next", ["anchor", "one", "other", "score"], rows)
+
+
+def _cell(value: object) -> Cell:
+    """A value, unknown where it is no number."""
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, int | np.integer):
+        return int(value)
+    return None if value is None else str(value)

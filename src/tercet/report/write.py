@@ -1,0 +1,100 @@
+"""Writing a report: one page, or a folder with its pictures and tables as well."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from tercet.errors import InputError
+from tercet.files import write_whole
+from tercet.report.as_json import as_json
+from tercet.report.findings import Findings
+from tercet.report.page import page
+from tercet.report.pictures import draw_pictures
+from tercet.report.tables import tables
+
+__all__ = ["check_target", "write_report"]
+
+PAGES = (".html", ".htm")
+
+
+def check_target(out: Path | str, answers: Path | str | None = None) -> None:
+    """Raise unless a report can be written there; to be asked before the work, not after it.
+
+    Parameters
+    ----------
+    out : Path or str
+        As in `write_report`.
+    answers : Path or str, optional
+        The file of answers, which must not be overwritten.
+    """
+    target = Path(out)
+    if not _is_page(target) and target.suffix and not target.is_dir():
+        raise InputError(
+            f"a report is a file that ends in .html, or a folder; got {str(out)!r}, which ends in "
+            f"{target.suffix!r}."
+        )
+    if answers is not None and target.resolve() == Path(answers).resolve():
+        raise InputError(
+            f"the report would overwrite the answers, {str(out)!r}; name another file."
+        )
+    folder = target.parent if _is_page(target) else target
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise InputError(f"cannot write to {folder}: {there} is a file, not a folder.")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"cannot write to {folder}: nothing may be written in {there}.")
+
+
+def write_report(findings: Findings, out: Path | str) -> list[Path]:
+    """Write the report, and say which files it is.
+
+    Everything is made before the first file is written, and each file is written whole.
+
+    Parameters
+    ----------
+    findings : Findings
+        From `analyse`.
+    out : Path or str
+        A file that ends in .html; or a folder, which gets report.html, report.json, the tables as
+        CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
+
+    Returns
+    -------
+    list of Path
+        The page comes first.
+    """
+    check_target(out)
+    target = Path(out)
+    is_page = _is_page(target)
+    whole = {target.name: page(findings).encode("utf-8")} if is_page else _contents(findings)
+    folder = target.parent if is_page else target
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in whole.items():
+            write_whole(folder / file, content)
+        written = [folder / file for file in whole]
+        if not is_page:
+            written.append(folder / "map.npz")
+            findings.ensemble.save(written[-1])
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}.") from error
+    return written
+
+
+def _is_page(target: Path) -> bool:
+    return target.suffix.lower() in PAGES and not target.is_dir()
+
+
+def _contents(findings: Findings) -> dict[str, bytes]:
+    """The files of a folder, by their names."""
+    found = {
+        "report.html": page(findings).encode("utf-8"),
+        "report.json": json.dumps(as_json(findings), indent=1, allow_nan=False).encode("utf-8"),
+    }
+    for key, table in tables(findings).items():
+        found[f"{key}.csv"] = table.csv().encode("utf-8", "replace")
+    for picture in draw_pictures(findings).values():
+        found |= picture.files()
+    return found

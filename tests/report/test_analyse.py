@@ -1,0 +1,258 @@
+"""From a file to findings, in words, in tables and as JSON."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from tercet import simulate
+from tercet.errors import InputError
+from tercet.io import Reading, Skipped
+from tercet.report import Settings, analyse, as_json, summary
+from tercet.report.makers import choose_kind, count_screens_once
+from tercet.report.tables import tables
+from tercet.report.words import citations, methods
+from tercet.triplets import Triplets
+
+N = 12
+
+
+def points():
+    return simulate.gaussian_mixture(N, random_state=3)[0]
+
+
+def asked(m, seed=0, **settings):
+    rows = simulate.random_comparisons(N, m, replace=True, random_state=seed)
+    return simulate.answer(points(), rows, noise=0.3, random_state=seed, **settings)
+
+
+def reading(triplets, **changes):
+    given = {"path": "folder/answers.csv", "format": "tidy", "title": "a tidy table"}
+    return Reading(triplets, rows=len(triplets), **(given | changes))
+
+
+def quick(**settings):
+    return Settings(**({"seed": 1, "progress": False} | settings))
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A map of twelve objects, the dimension estimated; observers and repeats are there."""
+    m = 600
+    triplets = Triplets(
+        asked(m),
+        names=[f"object {i}" for i in range(N)],
+        observers=[f"P{i % 5}" for i in range(m)],
+    )
+    return analyse(reading(triplets), quick())
+
+
+@pytest.fixture(scope="module")
+def of_pairs():
+    """A map of quadruplets, bootstrapped, in one dimension."""
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(N)[:4] for _ in range(300)])
+    answers = simulate.answer(points()[:, :1], rows, noise=0.3, random_state=0)
+    return analyse(reading(Triplets(answers)), quick(dimension=1, uncertainty="bootstrap"))
+
+
+@pytest.fixture(scope="module")
+def of_stimuli():
+    """A file of difference scaling."""
+    rng = np.random.default_rng(0)
+    rows = np.sort(np.array([rng.permutation(8)[:4] for _ in range(400)]), axis=1)
+    perceived = np.linspace(0, 1, 8)[:, None] ** 2
+    answers = simulate.answer(perceived, rows, noise=0.4, random_state=0)
+    triplets = Triplets(answers, names=[f"{0.1 * k:.1f}" for k in range(8)])
+    return analyse(reading(triplets, format="mlds-quads"), quick())
+
+
+def test_the_dimension_is_found_and_the_map_is_right(found):
+    assert found.dimension.dimension == found.n_components == 2
+    assert found.kind == "posterior"
+    truth = simulate.true_triplets(points())
+    p = found.ensemble.triplet_probability(truth)
+    assert np.mean(p > 0.5) > 0.85
+    assert found.sureness.counted == N * (N - 1) * (N - 2) // 2
+    assert found.sureness.expected_error == pytest.approx(np.minimum(p, 1 - p).mean(), abs=0.01)
+
+
+def test_claims_say_what_was_answered(found):
+    rows = found.triplets.array.tolist()
+    for claim in (*found.sureness.most, *found.sureness.least, *found.sureness.contested):
+        agreed = rows.count([claim.anchor, claim.near, claim.far])
+        against = rows.count([claim.anchor, claim.far, claim.near])
+        assert (claim.agreed, claim.answers) == (agreed, agreed + against)
+        assert claim.probability >= 0.5
+    for claims in (found.sureness.most, found.sureness.least):
+        assert len({claim.anchor for claim in claims}) == len(claims) == 10
+    assert min(c.probability for c in found.sureness.most) > 0.99
+    assert max(c.probability for c in found.sureness.least) < 0.6
+    assert all(2 * c.agreed < c.answers for c in found.sureness.contested)
+
+
+def test_objects_have_their_neighbours(found):
+    table = found.ensemble.distances()
+    pairs = np.stack(np.triu_indices(N, 1), axis=1)
+    for each in found.objects:
+        own = [k for k, pair in enumerate(pairs.tolist()) if each.number in pair]
+        nearest = own[int(np.argmin(table[:, own].mean(axis=0)))]
+        assert each.neighbours[0].object in pairs[nearest]
+        low, high = each.interval.T
+        assert (low < each.position).all()
+        assert (each.position < high).all()
+    assert sum(each.answers for each in found.objects) == 3 * len(found.triplets)
+
+
+def test_axes_are_principal_and_point_upwards(found):
+    mean = found.ensemble.point_mean()
+    spread = (mean - mean.mean(axis=0)).std(axis=0)
+    assert spread[0] > spread[1]
+    assert (np.arange(N) @ (mean - mean.mean(axis=0)) >= -1e-9).all()
+    off = np.cov(mean.T)[0, 1]
+    assert abs(off) < 0.05 * spread[0] * spread[1]
+
+
+def test_answers_are_foretold_by_maps_that_have_not_seen_them(found):
+    assert 0.75 < found.foretold.accuracy < 0.95
+    assert found.foretold.calibration_error < 0.08
+    assert found.foretold.curve.risk[-1] == pytest.approx(1 - found.foretold.accuracy)
+    seen = found.ensemble.answer_probability(found.triplets)
+    assert -np.log(seen).mean() < found.foretold.log_loss
+
+
+def test_the_same_seed_gives_the_same_bits(found):
+    again = analyse(found.reading, Settings(seed=1, n_jobs=1, progress=False))
+    assert np.array_equal(again.ensemble.draws, found.ensemble.draws)
+    assert json.dumps(as_json(again)) == json.dumps(as_json(found))
+
+
+def test_a_bootstrap_of_quadruplets(of_pairs):
+    assert of_pairs.kind == "bootstrap"
+    assert of_pairs.dimension is None
+    assert of_pairs.suggestions is None
+    assert of_pairs.diagnostics is None
+    assert of_pairs.foretold.how == "in 5 folds of comparisons"
+    assert of_pairs.foretold.accuracy > 0.75
+    assert not of_pairs.sureness.contested
+    assert max(each.answers for each in of_pairs.objects) <= len(of_pairs.triplets)
+    assert "penalised maximum likelihood" in methods(of_pairs)
+
+
+def test_difference_scaling_gets_its_scale(of_stimuli):
+    assert of_stimuli.kind == "scale"
+    assert of_stimuli.scale.stimuli.tolist() == pytest.approx(np.arange(8) * 0.1)
+    perceived = np.linspace(0, 1, 8) ** 2
+    np.testing.assert_allclose(of_stimuli.ensemble.point_mean()[:, 0], perceived, atol=0.15)
+    assert of_stimuli.goodness.deviance_p > 0.01
+    assert "difference scaling" in methods(of_stimuli)
+    assert "scale" in tables(of_stimuli)
+
+
+def test_several_answers_of_a_screen_count_as_one():
+    screens = [0, 0, 1, 2, 2, 2]
+    triplets = Triplets(asked(6), screens=screens, weights=[1, 1, 2, 3, 3, 3])
+    assert count_screens_once(triplets).weights.tolist() == [0.5, 0.5, 2, 1, 1, 1]
+    single = Triplets(asked(6), screens=range(6))
+    assert count_screens_once(single) is single
+
+
+def test_the_kind_suits_the_file():
+    few = reading(Triplets(asked(50)))
+    assert choose_kind(few, Settings())[0] == "posterior"
+    assert choose_kind(few, Settings(uncertainty="bootstrap")) == ("bootstrap", "as asked for")
+    wide = reading(Triplets(asked(50), n_objects=301))
+    assert choose_kind(wide, Settings())[0] == "bootstrap"
+    scaling = reading(Triplets(asked(50)), format="mlds-triads")
+    assert choose_kind(scaling, Settings())[0] == "scale"
+    assert choose_kind(scaling, Settings(dimension=2))[0] == "posterior"
+    with pytest.raises(InputError, match="uncertainty must be one of"):
+        choose_kind(few, Settings(uncertainty="guess"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dimension": 0}, "lies between 1 and 10"),
+        ({"dimension": 11}, "lies between 1 and 10"),
+        ({"level": 1.0}, "level must lie between"),
+    ],
+)
+def test_settings_that_cannot_be(settings, message):
+    with pytest.raises(InputError, match=message):
+        analyse(reading(Triplets(asked(50))), Settings(**settings))
+
+
+def test_three_objects_are_no_map():
+    with pytest.raises(InputError, match="a map needs 4"):
+        analyse(reading(Triplets([[0, 1, 2], [1, 2, 0]])))
+
+
+def test_few_answers_are_warned_about():
+    triplets = Triplets(asked(8), n_objects=N)
+    found = analyse(reading(triplets), quick())
+    assert found.dimension is None
+    assert "could not be estimated" in found.dimension_note
+    assert any("too few" in warning for warning in found.warnings)
+    assert found.foretold is None
+    assert summary(found)
+
+
+# --- words, tables, JSON ----------------------------------------------------------------------
+
+
+def test_the_summary_tells_what_was_found(found):
+    text = " ".join(summary(found))
+    assert "600 answers of 5 observers about 12 objects" in text
+    assert "a map of 2 dimensions" in text
+    assert f"{found.sureness.share:.0%} of all comparisons" in text
+    assert f"foretell {found.foretold.accuracy:.1%} of the answers" in text
+    anchor = found.names[found.suggestions.array[0, 0]]
+    assert f"is {anchor} closer to" in text
+    assert "nan" not in text
+
+
+def test_the_methods_can_be_printed(found):
+    text = methods(found)
+    for part in ("tercet ", "seed 1", "R-hat", "NumPy", "conditional on the model", "600 answers"):
+        assert part in text
+    assert any("Lohaus" in work for work in citations(found))
+
+
+def test_rows_left_out_are_in_the_methods(found):
+    skipped = (Skipped("without an answer", 1, "line 3"),)
+    again = analyse(
+        reading(found.triplets, skipped=skipped), quick(dimension=2, uncertainty="bootstrap")
+    )
+    assert "1 row of the file without an answer was left out" in methods(again)
+
+
+def test_tables_hold_everything(found):
+    made = tables(found)
+    assert set(made) == {
+        "objects",
+        "comparisons",
+        "observers",
+        "dimensions",
+        "calibration",
+        "coverage",
+        "questions",
+    }
+    for table in made.values():
+        rows = list(csv.reader(io.StringIO(table.csv())))
+        assert rows[0] == table.header
+        assert len(rows) == len(table.rows) + 1
+        assert {len(row) for row in rows} == {len(table.header)}
+    assert [row[0] for row in made["objects"].rows] == list(found.names)
+    assert sum(row[2] for row in made["calibration"].rows) == len(found.triplets)
+
+
+def test_json_has_no_path_and_no_nan(found, of_pairs, of_stimuli):
+    for each in (found, of_pairs, of_stimuli):
+        text = json.dumps(as_json(each), allow_nan=False)
+        assert "folder" not in text
+        assert json.loads(text)["file"] == "answers.csv"
+    assert as_json(found)["dimension"]["used"] == 2
+    assert len(as_json(found)["tables"]["objects"]) == N

@@ -1,0 +1,310 @@
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from matplotlib import pyplot, rc_context
+
+from tercet import Ensemble, Triplets
+from tercet.errors import InputError
+from tercet.report import check_target, markup, page, write_report
+from tercet.report import write as writing
+from tercet.report.pictures import draw_pictures
+from tercet.report.sureness import describe_objects
+from tercet.report.tables import tables
+
+SECTIONS = [
+    "map",
+    "data",
+    "comparisons",
+    "trust",
+    "abstain",
+    "dimension",
+    "observers",
+    "questions",
+    "methods",
+    "downloads",
+]
+
+
+class Read(HTMLParser):
+    """A page as a browser takes it apart."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.words, self.scripts, self._inside = [], [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self._inside = tag
+
+    def handle_data(self, data):
+        if self._inside == "script":
+            self.scripts.append(data)
+        elif self._inside != "style":
+            self.words.append(data)
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def all(self, tag):
+        return [attributes for each, attributes in self.tags if each == tag]
+
+    @property
+    def text(self):
+        return "".join(self.words)
+
+
+@pytest.fixture(scope="module")
+def text(findings):
+    return page(findings)
+
+
+@pytest.fixture(scope="module")
+def read(text):
+    return Read(text)
+
+
+# --- the whole --------------------------------------------------------------------------------
+
+
+def test_sections_come_in_their_order(read):
+    assert [each["id"] for each in read.all("section")] == ["summary", *SECTIONS]
+    linked = [each["href"] for each in read.all("a") if each["href"].startswith("#")]
+    assert linked == [f"#{key}" for key in SECTIONS]
+
+
+def test_nothing_comes_from_outside(read):
+    for tag, attributes in read.tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "image"), tag
+        for key, value in attributes.items():
+            assert not key.startswith("on"), key
+            if key in ("src", "href", "xlink:href", "action"):
+                assert value.startswith(("#", "data:text/csv", "data:application/json")), value
+    assert not re.findall(r"url\((?!#)|@import", "".join(str(each) for each in read.tags))
+
+
+def test_the_policy_allows_the_script_of_the_page_and_no_other(read):
+    data, script = read.scripts
+    json.loads(data)
+    policy = next(m["content"] for m in read.all("meta") if "http-equiv" in m)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_the_same_findings_give_the_same_bytes(findings, text):
+    with rc_context({"svg.fonttype": "none", "font.size": 20.0, "lines.linewidth": 9.0}):
+        assert page(findings) == text
+    assert not pyplot.get_fignums()
+
+
+def test_ids_are_unique_and_links_lead_somewhere(text, read):
+    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for target in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text):
+        assert "".join(target) in ids
+
+
+def test_the_file_is_named_without_its_folders(text, read):
+    assert "my <b>answers.csv" in read.text
+    assert "anna" not in text
+    assert "secret" not in text
+
+
+# --- names ------------------------------------------------------------------------------------
+
+
+def test_names_stay_text(findings, text, read):
+    assert len(read.all("script")) == 2
+    assert not read.all("img")
+    assert "<script>alert" not in text
+    for name in findings.names:
+        if "\u2028" not in name:
+            assert name in read.text, name
+    assert "Observer 'P<1>' & others: <be careful>." in read.text
+
+
+def test_hovering_has_the_names_exactly(findings, read):
+    shown = json.loads(read.scripts[0])
+    assert [each["name"] for each in shown] == list(findings.names)
+    first = findings.objects[0]
+    assert f"in {first.answers} answers" in shown[0]["facts"]
+    assert [n["object"] for n in shown[0]["neighbours"]] == [n.object for n in first.neighbours]
+    assert not re.search("[<>&\u2028\u2029]", read.scripts[0])
+
+
+def test_tables_to_save_are_exact(findings, read):
+    links = {each["download"]: each["href"] for each in read.all("a") if "download" in each}
+    for key, table in tables(findings).items():
+        coded = links[f"{key}.csv"].partition(";base64,")[2]
+        assert base64.b64decode(coded).decode("utf-8") == table.csv()
+    everything = json.loads(base64.b64decode(links["report.json"].partition(";base64,")[2]))
+    assert everything["file"] == "my <b>answers.csv"
+
+
+# --- what is told -----------------------------------------------------------------------------
+
+
+def test_every_picture_has_words_and_numbers(text, read):
+    drawn = re.findall(r'<figure id="([a-z]+)-picture".*?</figure>(.{0,40})', text, re.S)
+    assert [key for key, _ in drawn] == [
+        "map",
+        "sureness",
+        "calibration",
+        "coverage",
+        "observers",
+    ]
+    for key, after in drawn:
+        assert after.startswith('<details class="behind" open>'), key
+    described = [each for each in read.all("div") if each.get("class") == "drawing"]
+    assert all(each["aria-label"] for each in described)
+
+
+def test_every_object_of_the_map_has_its_marks(findings, read):
+    ids = {attributes.get("id") for _, attributes in read.tags}
+    for i in range(len(findings.objects)):
+        assert {f"map-object-{i}", f"map-ellipse-{i}"} <= ids
+
+
+def test_what_is_found_is_told(findings, read):
+    for said in (
+        *findings.reading.sentences(),
+        "catch trials passed",
+        "1.010",
+        "the most that any model can foretell",
+        "tercet report 'my <b>answers.csv' --format tidy --dim 2 --uncertainty bootstrap",
+    ):
+        assert said in read.text.replace("\u00a0", " "), said
+    assert "nan" not in re.findall(r"[a-z]+", read.text)
+    assert "None" not in read.text
+
+
+def test_a_scale_is_drawn_row_by_row(on_a_line):
+    read = Read(page(on_a_line))
+    ids = {attributes.get("id") for _, attributes in read.tags}
+    assert {"map-object-11", "map-ellipse-11", "map-name-11"} <= ids
+    assert "A scale of 12 objects" in read.text
+    assert "Who gave each answer is not known" in read.text
+
+
+def test_more_dimensions_are_drawn_in_pairs(in_space):
+    ids = {attributes.get("id") for _, attributes in Read(page(in_space)).tags}
+    for pair in ("0-1", "0-2", "1-2"):
+        assert f"map-object-11-{pair}" in ids
+
+
+def test_quadruplets_have_no_questions(of_pairs):
+    read = Read(page(of_pairs))
+    assert "these are about four" in read.text
+    assert "never asked" not in read.text
+
+
+def test_what_is_unknown_is_said(findings):
+    bare = dataclasses.replace(
+        findings, foretold=None, lack_of_fit=None, suggestions=None, warnings=()
+    )
+    read = Read(page(bare))
+    assert "too few answers to leave some out" in read.text
+    assert "Nothing in these answers calls for special care." in read.text
+    assert "abstain" not in [each["id"] for each in read.all("section")]
+
+
+def test_a_page_of_many_objects_is_small(findings):
+    rng = np.random.default_rng(0)
+    points = 3.0 * rng.normal(size=(100, 2))
+    draws = points + 0.3 * rng.normal(size=(40, 100, 2))
+    ensemble = Ensemble(draws, names=[f"a longer name, number {i}" for i in range(100)])
+    objects = describe_objects(ensemble, Triplets(findings.triplets.array, n_objects=100), 0.95)
+    large = dataclasses.replace(findings, ensemble=ensemble, objects=objects)
+    assert len(page(large).encode()) < 1_500_000
+
+
+# --- pieces -----------------------------------------------------------------------------------
+
+
+def test_text_has_nothing_that_a_browser_would_take_for_markup():
+    assert markup.text("<a href='x'>\"&") == "&lt;a href=&#x27;x&#x27;&gt;&quot;&amp;"
+    assert markup.text("a\x00b\x7fc\ud800") == "a\ufffdb\ufffdc?"
+    assert markup.name("x") == "<bdi>x</bdi>"
+
+
+def test_data_cannot_end_a_script():
+    value = {"</script><b>": "<!-- & \u2028"}
+    coded = markup.as_data(value)
+    assert not re.search("[<>&\u2028]", coded)
+    assert json.loads(coded) == value
+
+
+def test_cells_are_written_by_their_kind():
+    (row,) = markup.rows_of([["<b>", 3, -0.123456, None, float("nan")]])
+    assert row == (
+        '<tr><td><bdi>&lt;b&gt;</bdi></td><td class="number">3</td>'
+        '<td class="number">−0.1235</td><td>–</td><td>–</td></tr>\n'
+    )
+
+
+def test_ids_of_two_pictures_never_clash(findings):
+    pictures = draw_pictures(findings)
+    one, other = (pictures[key].inline() for key in ("calibration", "coverage"))
+    assert "<?xml" not in one
+    assert "<style" not in one
+    first, second = (set(re.findall(r'\bid="([^"]+)"', each)) for each in (one, other))
+    assert first
+    assert second
+    assert not first & second
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def test_a_page_is_one_file(findings, text, tmp_path):
+    target = tmp_path / "new" / "report.html"
+    assert write_report(findings, target) == [target]
+    assert target.read_text("utf-8") == text
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_folder_has_pictures_and_tables_too(findings, text, tmp_path):
+    written = write_report(findings, tmp_path / "results")
+    assert written[0].read_text("utf-8") == text
+    assert sorted(written) == sorted((tmp_path / "results").iterdir())
+    found = {path.name: path.read_bytes() for path in written}
+    assert found["map.png"].startswith(b"\x89PNG")
+    assert b"<svg" in found["map.svg"]
+    for key, table in tables(findings).items():
+        assert found[f"{key}.csv"].decode("utf-8") == table.csv()
+    assert json.loads(found["report.json"])["dimension"]["used"] == 2
+    again = Ensemble.load(tmp_path / "results" / "map.npz")
+    np.testing.assert_array_equal(again.samples, findings.ensemble.samples)
+
+
+def test_nothing_is_written_where_something_fails(findings, tmp_path, monkeypatch):
+    def fail(findings):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(writing, "as_json", fail)
+    with pytest.raises(ZeroDivisionError):
+        write_report(findings, tmp_path / "results")
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_a_report_can_be_written_is_checked_first(tmp_path):
+    answers = tmp_path / "answers.html"
+    answers.write_text("")
+    check_target(tmp_path / "report.html", answers)
+    check_target(tmp_path / "new" / "folder", answers)
+    (tmp_path / "study.v2").mkdir()
+    check_target(tmp_path / "study.v2")
+    for target, match in (
+        (tmp_path / "report.pdf", "ends in '.pdf'"),
+        (answers, "overwrite the answers"),
+        (answers / "results", "is a file, not a folder"),
+    ):
+        with pytest.raises(InputError, match=match):
+            check_target(target, answers)

@@ -1,0 +1,487 @@
+"""The commands say and write what the Python functions find."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tercet as tc
+from tercet.cli import main
+from tercet.errors import ConvergenceWarning
+from tercet.io import FORMATS, read_file
+
+OBJECTS = 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    here = tmp_path_factory.mktemp("commands")
+    size = ["--objects", str(OBJECTS), "--answers", "160", "--observers", "4"]
+    assert main(["simulate", "-o", str(here / "answers.csv"), *size, "--quiet"]) == 0
+    answers = tc.read_triplets(here / "answers.csv")
+    named = tc.Triplets(answers, names=[f"tone {i}" for i in range(OBJECTS)])
+    tc.write_triplets(named, here / "named.csv")
+    post = tc.Posterior(tc.STE(2), sampler="laplace", n_samples=200, random_state=0).fit(named)
+    post.ensemble_.save(here / "map.npz")
+    return here
+
+
+@pytest.fixture
+def tercet(folder, monkeypatch, capsys):
+    """Run a command in the folder: code, what it printed, what it remarked."""
+    monkeypatch.chdir(folder)
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def answers(folder):
+    return tc.read_triplets(folder / "answers.csv")
+
+
+@pytest.fixture
+def ensemble(folder):
+    return tc.Ensemble.load(folder / "map.npz")
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def test_what_was_recognised_is_said_unless_quiet(tercet):
+    _, out, err = tercet("fit", "answers.csv")
+    assert err == "Read as a tidy table: 160 answers from 160 rows.\n"
+    assert tercet("fit", "answers.csv", "--quiet") == (0, out, "")
+
+
+def test_rows_that_are_left_out_are_told_even_if_quiet(tercet, folder):
+    rows = ["head,left,right,winner,loser"]
+    rows += [f"{i},{(i + 1) % 5},{(i + 2) % 5},{(i + 1) % 5},{(i + 2) % 5}" for i in range(5)] * 5
+    rows += ["0,1,2,,"]
+    (folder / "salmon.csv").write_text("\n".join(rows) + "\n")
+    skipped = read_file(folder / "salmon.csv").skipped
+    assert sum(each.count for each in skipped) == 1
+    _, _, err = tercet("fit", "salmon.csv", "--quiet", "--penalty", "1")
+    assert err.startswith("tercet fit: warning: salmon.csv: ")
+    assert "left out" in err
+    assert "line 27" in err
+    _, _, err = tercet("fit", "salmon.csv", "--penalty", "1")
+    assert "warning" not in err
+    assert "line 27" in err
+
+
+def test_columns_format_and_names(tercet, folder):
+    (folder / "mine.csv").write_text("probe,chosen,other\nb,a,c\na,c,b\n")
+    (folder / "names.txt").write_text("c\n\nb\n a\nd\n")
+    told = ["--columns", "anchor=probe,near=chosen,far=other", "--format", "tidy"]
+    code, out, _ = tercet("fit", "mine.csv", *told, "--names", "names.txt", "--csv")
+    assert code == 0
+    assert [row["name"] for row in table(out)] == ["c", "b", "a", "d"]
+
+
+def test_convert(tercet, folder, answers):
+    code, out, err = tercet("convert", "answers.csv", "answers.npz")
+    assert (code, out) == (0, "")
+    assert "Written: 160 answers to answers.npz." in err
+    np.testing.assert_array_equal(tc.read_triplets(folder / "answers.npz").array, answers.array)
+    assert tercet("convert", "answers.csv", "plain.txt", "--to", "tidy")[0] == 0
+    assert (folder / "plain.txt").read_text() == (folder / "answers.csv").read_text()
+
+
+def test_the_formats_are_listed(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["convert", "--formats"])
+    assert not stop.value.code
+    text = capsys.readouterr().out
+    assert all(f"\n{each.name} " in text for each in FORMATS)
+
+
+def test_simulate_is_the_same_for_the_same_seed(tercet, folder):
+    for name, seed in (("one.csv", 3), ("same.csv", 3), ("other.csv", 4)):
+        points = ["--points", f"points_{name}"]
+        assert tercet("simulate", "-o", name, "--seed", seed, "--objects", 12, *points)[0] == 0
+    one, same, other = ((folder / f"{name}.csv").read_text() for name in ("one", "same", "other"))
+    assert one == same != other
+    simulated = tc.read_triplets(folder / "one.csv")
+    assert (len(simulated), simulated.n_objects) == (1000, 12)
+    assert np.unique(simulated.observers, return_counts=True)[1].tolist() == [100] * 10
+    points = [[float(row["x1"]), float(row["x2"])] for row in table_of(folder / "points_one.csv")]
+    assert 0.02 < tc.metrics.triplet_error(points, simulated) < 0.25  # noise of 0.3
+
+
+def table_of(path):
+    return table(path.read_text())
+
+
+@pytest.mark.parametrize(("shape", "dimension"), [("normal", 3), ("mixture", 2), ("line", 1)])
+def test_shapes_of_simulated_worlds(tercet, folder, shape, dimension):
+    shaped = ["--shape", shape, "--dim", dimension, "--noise", 0, "--points", "world.csv"]
+    assert tercet("simulate", "-o", "shape.csv", *shaped, "--quiet") == (0, "", "")
+    rows = [list(row.values())[1:] for row in table_of(folder / "world.csv")]
+    points = np.array(rows, dtype=float)
+    assert points.shape == (20, dimension)
+    wrong = 1.0 - tc.metrics.satisfied(points, tc.read_triplets(folder / "shape.csv")).mean()
+    assert wrong < (0.06 if shape == "line" else 1e-9)  # ties on a line are coins
+
+
+# --- maps -------------------------------------------------------------------------------------
+
+
+def test_fit_writes_the_points(tercet, folder, answers):
+    expected = tc.STE(2, penalty=1 / 30, random_state=5).fit(answers)
+    code, out, _ = tercet("fit", "answers.csv", "-o", "points.csv", "--seed", 5, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["loss"] == expected.loss_
+    assert found["training_error"] == pytest.approx(1 - expected.score(answers))
+    points = [[row["x1"], row["x2"]] for row in found["points"]]
+    np.testing.assert_array_equal(points, expected.embedding_)
+    written = table_of(folder / "points.csv")
+    assert list(written[0]) == ["name", "x1", "x2"]
+    assert [[float(row["x1"]), float(row["x2"])] for row in written] == points
+
+
+@pytest.mark.parametrize("model", ["ste", "tste", "ckl", "gnmds", "soe"])
+def test_fit_knows_every_model(tercet, model):
+    code, out, _ = tercet("fit", "named.csv", "--model", model, "--dim", 1)
+    assert code == 0
+    assert out.startswith(f"{model.upper()} in 1 dimension: loss ")
+    assert "\ntone 7 " in out
+
+
+def test_bootstrap_is_the_library_s(tercet, folder, answers):
+    estimator = tc.STE(2, penalty=1 / 30)
+    expected = tc.Bootstrap(estimator, n_samples=10, fraction=0.5, unit="observer", random_state=0)
+    ensemble = expected.fit(answers).ensemble_
+    how = ["--samples", 10, "--fraction", 0.5, "--unit", "observer", "-o", "boot.npz"]
+    code, out, err = tercet("bootstrap", "answers.csv", *how)
+    assert code == 0
+    assert "Written: boot.npz" in err
+    assert f"Average uncertainty {ensemble.average_uncertainty():.4f}" in out
+    assert "name" not in out  # it is in the file
+    written = tc.Ensemble.load(folder / "boot.npz")
+    np.testing.assert_array_equal(written.draws, ensemble.draws)
+
+
+def test_the_paper_s_settings(tercet, folder, answers):
+    assert tercet("bootstrap", "answers.csv", "--paper", "-o", "paper.npz", "--quiet")[0] == 0
+    with pytest.warns(ConvergenceWarning):
+        expected = tc.Bootstrap.paper(tc.STE(2), random_state=0).fit(answers).ensemble_
+    found = tc.Ensemble.load(folder / "paper.npz")
+    np.testing.assert_array_equal(found.draws, expected.draws)
+    code, out, err = tercet("posterior", "answers.csv", "--paper", "--quiet", "--json")
+    assert code == 0
+    assert "tercet posterior: warning: not converged" in err
+    assert json.loads(out)["n_draws"] == 500
+
+
+def test_posterior_is_the_recommended_model(tercet, folder, answers):
+    short = ["--samples", 100, "--warmup", 100, "--chains", 2]
+    code, out, _ = tercet("posterior", "answers.csv", *short, "-o", "post.npz", "--json")
+    assert code == 0
+    learn = ("exponent", "mu", "lapse")
+    settings = {"n_samples": 100, "warmup": 100, "n_chains": 2, "random_state": 0}
+    expected = tc.Posterior(tc.CKL(2), learn=learn, **settings)
+    with pytest.warns(ConvergenceWarning):
+        expected.fit(answers)
+    found = json.loads(out)
+    written = tc.Ensemble.load(folder / "post.npz")
+    np.testing.assert_array_equal(written.draws, expected.ensemble_.draws)
+    assert found["parameters"]["lapse"]["mean"] == pytest.approx(written.parameters["lapse"].mean())
+    assert found["diagnostics"]["r_hat"] == pytest.approx(expected.diagnostics_.r_hat)
+    low, high = written.point_interval(0.95)[3, 1]
+    assert found["points"][3]["x2_low"] == pytest.approx(low)
+    assert found["points"][3]["x2_high"] == pytest.approx(high)
+
+
+def test_jobs_do_not_change_the_result(tercet):
+    how = ["posterior", "answers.csv", "--samples", 60, "--chains", 2, "--csv", "--quiet"]
+    assert tercet(*how, "--jobs", 1)[1] == tercet(*how, "--jobs", 2)[1]
+
+
+def test_of_many_objects_some_comparisons_are_looked_at(ensemble, monkeypatch):
+    from tercet.cli import maps
+
+    exact, words = maps.expected_error(ensemble, 0)
+    assert words == "all comparisons"
+    monkeypatch.setattr(maps, "EXACT", OBJECTS - 1)
+    sampled, words = maps.expected_error(ensemble, 0)
+    assert words == "100000 random comparisons"
+    assert sampled == pytest.approx(exact, abs=0.005)
+
+
+# --- uses -------------------------------------------------------------------------------------
+
+
+def test_check_counts(tercet):
+    code, out, _ = tercet("check", "answers.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["counts"]["answers"] == 160
+    assert len(table(tercet("check", "answers.csv", "--csv")[1])) == 4
+    assert tercet("check", "answers.csv")[1].startswith("160 answers")
+
+
+def test_dimension(tercet, folder, answers):
+    how = ["--dimensions", "1-2", "--quick", "--folds", 3, "--repeats", 2]
+    code, out, _ = tercet("dimension", "answers.csv", *how, "--json", "-o", "dimension.csv")
+    assert code == 0
+    expected = tc.estimate_dimension(
+        answers, [1, 2], folds=3, repeats=2, thorough=False, random_state=0
+    )
+    found = json.loads(out)
+    assert (found["dimension"], found["verdict"]) == (expected.dimension, expected.verdict)
+    assert found["dimensions"][1]["accuracy"] == expected.rows[1].accuracy.value
+    assert found["dimensions"][0]["p_value"] is None  # NaN
+    assert len(table_of(folder / "dimension.csv")) == 2
+
+
+def test_compare(tercet, answers):
+    how = ["--models", "soe,gnmds", "--folds", 2, "--dim", 1]
+    code, out, _ = tercet("compare", "answers.csv", *how, "--json")
+    assert code == 0
+    expected = tc.compare_models(answers, [tc.SOE(1), tc.GNMDS(1)], folds=2, random_state=0)
+    found = json.loads(out)
+    assert found["best"] == expected.best
+    assert found["models"][0]["accuracy"] == expected.scores[0].accuracy
+    assert found["models"][0]["log_loss"] is None
+
+
+def test_models_are_named_with_what_they_learn():
+    from tercet.cli.models import make_model
+
+    model = make_model("ckl+exponent+mu", 3)
+    assert isinstance(model, tc.Posterior)
+    assert model.learn == ("exponent", "mu")
+    assert model.estimator.n_components == 3
+    assert isinstance(make_model("soe", 2), tc.SOE)
+
+
+def test_scale_by_numbers_names_and_a_file(tercet, folder):
+    line = ["--shape", "line", "--objects", OBJECTS, "--answers", 400, "--quiet"]
+    assert tercet("simulate", "-o", "line.csv", *line)[0] == 0
+    answers = tc.read_triplets(folder / "line.csv")
+    expected = tc.perceptual_scale(answers, n_samples=20, random_state=0)
+
+    def scale(*arguments):
+        code, out, _ = tercet("scale", *arguments, "--samples", 20, "--csv")
+        assert code == 0
+        rows = table(out)
+        values = [[float(row[title]) for title in ("scale", "low", "high")] for row in rows]
+        wanted = np.column_stack([expected.estimate, expected.interval()])
+        np.testing.assert_allclose(values, wanted, atol=1e-9)
+        return rows
+
+    numbers = [float(i) for i in range(OBJECTS)]
+    assert [float(row["stimulus"]) for row in scale("line.csv")] == numbers
+    values = [(i - 3) / 2 for i in range(OBJECTS)]
+    by_value = tc.Triplets(answers, names=[str(value) for value in values])
+    tc.write_triplets(by_value, folder / "values.csv")
+    assert [float(row["stimulus"]) for row in scale("values.csv")] == values
+    letters = "hgfedcba"  # sorted by name, they would come the other way round
+    tc.write_triplets(tc.Triplets(answers, names=list(letters)), folder / "letters.csv")
+    for head in ("name,value\n", ""):
+        pairs = "".join(f"{letter},{i}\n" for i, letter in enumerate(letters))
+        (folder / "stimuli.csv").write_text(head + pairs)
+        rows = scale("letters.csv", "--stimuli", "stimuli.csv")
+        assert [row["name"] for row in rows] == list(letters)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model", "kind"),
+    [
+        (["--model", "ste"], "STE in one dimension", "posterior"),
+        (["--model", "soe"], "SOE in one dimension", "bootstrap"),
+        (
+            ["--model", "ste", "--unit", "observer", "--uncertainty", "bootstrap"],
+            "STE",
+            "bootstrap",
+        ),
+        (["--uncertainty", "parametric", "--lapse"], "signed differences", "parametric"),
+    ],
+)
+def test_kinds_of_scales(tercet, arguments, model, kind):
+    code, out, _ = tercet("scale", "answers.csv", "--samples", 40, *arguments, "--json", "--quiet")
+    assert code == 0
+    found = json.loads(out)
+    assert found["model"].startswith(model)
+    assert found["uncertainty"] == kind
+
+
+def test_predict(tercet, folder, ensemble):
+    (folder / "asked.csv").write_text(
+        "anchor,near,far\ntone 0,tone 1,tone 2\ntone 3,tone 4,tone 5\n"
+    )
+    rows = [["tone 0", "tone 1", "tone 2"], ["tone 3", "tone 4", "tone 5"]]
+    code, out, _ = tercet("predict", "map.npz", "asked.csv", "--threshold", 0.6, "--json")
+    assert code == 0
+    found = json.loads(out)["comparisons"]
+    assert [row["probability"] for row in found] == ensemble.triplet_probability(rows).tolist()
+    assert [row["answer_probability"] for row in found] == pytest.approx(
+        ensemble.answer_probability(rows)
+    )
+    words = {1: "near", -1: "far", 0: "abstains"}
+    expected = [words[sign] for sign in ensemble.predict(rows, 0.6).tolist()]
+    assert [row["prediction"] for row in found] == expected
+    assert "tone 3  tone 4  tone 5" in tercet("predict", "map.npz", "asked.csv")[1]
+
+
+def test_a_map_without_probabilities_of_answers(tercet, folder):
+    how = ["--model", "soe", "--samples", 5, "-o", "soe.npz", "--quiet"]
+    assert tercet("bootstrap", "named.csv", *how)[0] == 0
+    _, out, _ = tercet("predict", "soe.npz", "named.csv", "--csv")
+    assert {row["answer_probability"] for row in table(out)} == {""}
+    _, out, _ = tercet("suggest", "soe.npz", "--json")
+    assert json.loads(out)["strategy"] == "uncertainty"
+
+
+def test_suggest_writes_what_predict_and_pending_read(tercet, folder, ensemble):
+    how = ["--answers", "named.csv", "-k", 4, "--seed", 2]
+    code, out, _ = tercet("suggest", "map.npz", *how, "-o", "next.csv")
+    assert code == 0
+    named = tc.read_triplets(folder / "named.csv", names=ensemble.names)
+    expected = tc.suggest(ensemble, 4, "mutual_information", triplets=named, random_state=2)
+    assert out.strip() == str(expected)
+    first = [tuple(list(row.values())[:3]) for row in table_of(folder / "next.csv")]
+    assert first == expected.names
+    assert tercet("predict", "map.npz", "next.csv")[0] == 0
+    more = tercet("suggest", "map.npz", *how, "--pending", "next.csv", "--csv")[1]
+    second = [tuple(list(row.values())[:3]) for row in table(more)]
+    assert not set(first) & set(second)
+
+
+def test_datasets(tercet, folder):
+    _, out, _ = tercet("datasets", "--csv")
+    assert [row["name"] for row in table(out)] == [
+        each.name for each in tc.datasets.list_datasets()
+    ]
+    code, out, _ = tercet("datasets", "breast_cancer", "-o", "cells.csv")
+    assert code == 0
+    assert "UCI" in out
+    rows = table_of(folder / "cells.csv")
+    features = tc.datasets.load_breast_cancer().features
+    assert len(rows) == len(features)
+    assert [float(value) for value in list(rows[7].values())[1:]] == features[7].tolist()
+
+
+# --- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "none.csv"], "there is no file none.csv"),
+        (["fit", "."], "is a folder"),
+        (["fit", "answers.csv", "-o", "answers.csv"], "answers.csv would be overwritten"),
+        (["fit", "answers.csv", "-o", "none/map.csv"], "there is no folder none"),
+        (["fit", "answers.csv", "--format", "spss"], "there is no format 'spss'"),
+        (["fit", "answers.csv", "--columns", "anchor=probe"], "no column 'probe'"),
+        (["fit", "answers.csv", "--names", "none.txt"], "there is no file none.txt"),
+        (["fit", "answers.csv", "--names", "empty.txt"], "empty.txt is empty"),
+        (["fit", "answers.csv", "--model", "gnmds", "--penalty", 1], "gnmds has no penalty"),
+        (["convert", "answers.csv", "x.csv", "--to", "next"], "can only be read"),
+        (["bootstrap", "answers.csv", "--paper", "--samples", 9], "--paper settles --samples"),
+        (["bootstrap", "answers.csv", "--unit", "screen"], "which screen"),
+        (["bootstrap", "answers.csv", "--fraction", 0], "above 0"),
+        (["posterior", "answers.csv", "--paper", "--chains", 2], "--paper settles"),
+        (["posterior", "answers.csv", "--learn", "speed"], "got 'speed'"),
+        (["dimension", "answers.csv", "--dimensions", "3,1"], "rising order"),
+        (["compare", "answers.csv", "--models", "ste,abc"], "there is no model 'abc'"),
+        (["compare", "answers.csv", "--models", "soe+lapse"], "no posterior"),
+        (["compare", "answers.csv", "--models", "none"], "names none"),
+        (["scale", "named.csv"], "--stimuli FILE"),
+        (["scale", "answers.csv", "--stimuli", "answers.csv"], "columns where two are needed"),
+        (["scale", "answers.csv", "--stimuli", "few.csv"], "no value for the object 1"),
+        (["scale", "answers.csv", "--stimuli", "twice.csv"], "'0' is there twice"),
+        (["scale", "answers.csv", "--model", "ste", "--lapse"], "for --model difference"),
+        (["scale", "answers.csv", "--model", "ste", "--unit", "answer"], "resamples nothing"),
+        (["predict", "none.npz", "answers.csv"], "'tercet posterior"),
+        (["predict", ".", "answers.csv"], "is a folder"),
+        (["predict", "answers.csv", "answers.csv"], "answers.csv is not"),
+        (["predict", "map.npz", "answers.csv"], "not one of the 8 names"),
+        (["suggest", "map.npz", "-k", 10**6], "only 168"),
+        (["suggest", "map.npz", "--strategy", "information_gain"], "--answers FILE"),
+        (["simulate", "-o", "x.csv", "--objects", 2], "at least 3 objects"),
+        (["simulate", "-o", "x.csv", "--shape", "line", "--dim", 2], "has 1 dimension"),
+        (["simulate", "-o", "."], "is a folder"),
+        (["datasets", "nope"], "there is no data set 'nope'"),
+        (["datasets", "-o", "x.csv"], "which set?"),
+        (["datasets", "breast_cancer", "--which", "test"], "has only one part"),
+        (["datasets", "breast_cancer", "--stimuli", "x.csv"], "no physical values"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
+)
+def test_bad_input_is_told_in_a_line(tercet, folder, arguments, words):
+    (folder / "empty.txt").write_text("\n")
+    (folder / "few.csv").write_text("name,value\n0,1\n")
+    (folder / "twice.csv").write_text("name,value\n0,1\n0,2\n")
+    code, out, err = tercet(*arguments)
+    assert (code, out) == (2, "")
+    told = [line for line in err.splitlines() if not line.startswith("Read as")]
+    assert len(told) == 1
+    assert told[0].startswith(f"tercet {arguments[0]}: ")
+    assert words in told[0]
+    assert not (folder / "x.csv").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_write_protected(tercet, tmp_path):
+    tmp_path.chmod(0o500)
+    code, _, err = tercet("fit", "answers.csv", "-o", tmp_path / "map.csv")
+    assert code == 2
+    assert "write-protected" in err
+
+
+def test_names_that_a_terminal_would_obey(tercet, folder):
+    evil = "\x1b]0;owned\x07"
+    rows = [["a", "b", evil], ["b", evil, "a"], [evil, "a", "b"], ["a", evil, "b"]] * 5
+    tc.write_triplets(tc.Triplets(rows), folder / "evil.csv")
+    (folder / "evil_values.csv").write_text(f'a,1\nb,2\n"{evil}",3\n')
+    short = ["--samples", 50, "--chains", 1]
+    for command in (
+        ["check", "evil.csv"],
+        ["fit", "evil.csv"],
+        ["posterior", "evil.csv", *short, "-o", "evil.npz"],
+        ["posterior", "evil.csv", *short],
+        ["predict", "evil.npz", "evil.csv"],
+        ["suggest", "evil.npz", "-k", 2],
+        ["scale", "evil.csv", "--stimuli", "evil_values.csv", "--samples", 5],
+        ["scale", "evil.csv"],
+        ["fit", "evil.csv", "--json"],
+    ):
+        _, out, err = tercet(*command)
+        assert "\x1b" not in out + err, command
+        assert "\x07" not in out + err, command
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing_half_written(folder, sent):
+    long = ["posterior", "answers.csv", "--samples", "1000000", "-o", "never.npz"]
+    command = [sys.executable, "-m", "tercet", *long]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # A shell's background jobs ignore interruptions, and so would the command.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with subprocess.Popen(command, cwd=folder, **pipe) as process:
+            assert "Read as" in process.stderr.readline()
+            process.send_signal(sent)
+            said = process.stderr.read()
+            assert process.wait() == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert not [path for path in folder.iterdir() if "never" in path.name]
