@@ -20,7 +20,7 @@ MODULES = {
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"errors", "compiled", "files", "progress"},
+    {"errors", "compiled", "files", "plain", "progress"},
     {"checks", "parallel", "provenance"},
     {"triplets"},
     {"diagnosis", "io", "models"},

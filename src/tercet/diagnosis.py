@@ -35,9 +35,11 @@ def diagnose(triplets: Triplets, min_answers: int = 3) -> list[str]:
     counts = np.bincount(triplets.array.ravel(), minlength=n)
     messages = []
     if (unseen := np.flatnonzero(counts == 0)).size:
+        from_one = " Perhaps objects are numbered from 1, and not from 0?"
         messages.append(
             f"{_objects(unseen.size)} never mentioned, so the answers say nothing about where "
             f"to put them: {listing(triplets.names, unseen)}."
+            f"{from_one if triplets.names is None and unseen.tolist() == [0] else ''}"
         )
     parts = _components(triplets, counts)
     if len(parts) > 1:

@@ -53,3 +53,16 @@ def test_the_page_about_files_lists_every_format():
     for each in FORMATS:
         written = "no" if each.write is None else "yes"
         assert f"| `{each.name}` | {each.looks} | {written} |" in page, each.name
+
+
+def test_numbers_from_1_can_be_taken_as_labels(save):
+    reading = read_file(save("anchor,near,far,observer\n1,2,3,eve\n3,1,2,bob\n"))
+    assert reading.triplets.n_objects == 4
+    labelled = reading.by_labels()
+    assert labelled.triplets.names == ("1", "2", "3")
+    assert labelled.triplets.array.tolist() == [[0, 1, 2], [2, 0, 1]]
+    assert labelled.triplets.observers.tolist() == ["eve", "bob"]
+    assert "Objects are taken to be numbered from 1." in labelled.sentences()
+    for content in ("0,1,2\n", "1,2,4\n", "a,b,c\n"):
+        other = read_file(save(content))
+        assert other.by_labels() is other

@@ -278,7 +278,7 @@ def read_answers(options: argparse.Namespace, path: Path | None = None) -> Readi
         format=options.format,
         columns=options.columns,
         names=None if options.names is None else read_names(options.names),
-    )
+    ).by_labels()
     tell(options, reading)
     return reading
 

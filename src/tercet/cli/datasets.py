@@ -97,17 +97,10 @@ def _load(name: str, which: str | None) -> Dataset:
 
 def _write(data: Dataset, options: argparse.Namespace) -> None:
     """Write answers, or else features with their labels."""
-    import numpy as np
-
     from tercet.io import write_triplets
-    from tercet.triplets import Triplets
 
     if data.triplets is not None:
-        times = data.columns.get("response_time")
-        if times is not None and (wrong := times < 0).any():
-            times = np.where(wrong, np.nan, times)
-            note(options, f"{wrong.sum()} response times below 0 are left empty.")
-        write_triplets(Triplets(data.triplets, response_times=times), options.out)
+        write_triplets(data.triplets, options.out)
         note(options, f"Written: {len(data.triplets)} answers to {options.out}.")
         return
     assert data.features is not None

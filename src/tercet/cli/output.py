@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import csv
-import dataclasses
 import io
 import json
-import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tercet.plain import plain
 
 __all__ = [
     "Result",
@@ -129,26 +129,6 @@ def with_options(message: str, options: argparse.Namespace) -> str:
 def to_json(record: Row) -> str:
     """One JSON object: numbers as numbers, and null for what is no number."""
     return json.dumps(plain(record), indent=2, allow_nan=False)
-
-
-def plain(value: Any) -> Any:
-    """A value of any of our kinds as JSON knows it."""
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, str | int | None):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if hasattr(value, "_asdict"):
-        return plain(value._asdict())
-    if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
-        return {field.name: plain(getattr(value, field.name)) for field in fields}
-    if isinstance(value, Iterable):
-        return [plain(part) for part in value]
-    return str(value)
 
 
 def to_csv(rows: Sequence[Row]) -> str:

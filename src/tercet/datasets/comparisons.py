@@ -156,7 +156,7 @@ def load_alien_eggs() -> Dataset:
             rows[:, :3],
             names=[name.removesuffix(".png") for name in image.tolist()],
             observers=rows[:, 3],
-            response_times=response_time,
+            response_times=np.where(response_time < 0.0, np.nan, response_time),
         ),
         stimuli=stimuli,
         columns={

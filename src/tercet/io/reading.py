@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import DataWarning
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, restore
 
 __all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
 
@@ -61,6 +61,8 @@ class Reading:
         What became no answer, and why.
     catch : Catch or None
         Catch trials, which are no answers either, where the file marks them.
+    note : str
+        What else is to be said, in a sentence.
     """
 
     triplets: Triplets
@@ -70,11 +72,13 @@ class Reading:
     rows: int
     skipped: tuple[Skipped, ...] = ()
     catch: Catch | None = None
+    note: str = ""
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in plain words."""
         answers, rows = _count(len(self.triplets), "answer"), _count(self.rows, "row")
         said = [f"Read as {self.title}: {answers} from {rows}."]
+        said += [self.note] if self.note else []
         said += [f"Left out: {each}." for each in self.skipped]
         if self.catch is not None:
             said += [
@@ -82,6 +86,23 @@ class Reading:
                 f"{np.count_nonzero(self.catch.passed)} passed."
             ]
         return said
+
+    def by_labels(self) -> Reading:
+        """The same with numbers as labels, where objects seem to be numbered from 1.
+
+        That is so where objects have no names, and 0, alone of all numbers, never occurs.
+        """
+        triplets = self.triplets
+        seen = np.bincount(triplets.array.ravel(), minlength=triplets.n_objects) > 0
+        if triplets.names is not None or seen[0] or not seen[1:].all():
+            return self
+        labels = [str(number) for number in range(1, triplets.n_objects)]
+        shifted = triplets._fields._replace(
+            array=triplets.array - 1, n_objects=len(labels), names=tuple(labels)
+        )
+        return replace(
+            self, triplets=restore(shifted), note="Objects are taken to be numbered from 1."
+        )
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue what was left out as `DataWarning`."""

@@ -49,3 +49,8 @@ def write_triplets(
         chosen.write(triplets, target)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{target} cannot be written: {error.object!r} has a character that no text file can "
+            "hold (half of a pair of surrogates)."
+        ) from None

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tercet.paper.figures import FIGURES
 from tercet.files import write_whole
+from tercet.paper.figures import FIGURES
 from tercet.paper.gains import METHODS, gains
 from tercet.paper.remarks import REMARKS
 from tercet.paper.reproduction import Reproduction

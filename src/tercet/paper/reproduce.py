@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tercet.errors import InputError, TercetError
+from tercet.files import write_whole
 from tercet.paper.cells import Result, collect, source_of
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, table_of
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import FIGURES
-from tercet.files import write_whole
 from tercet.paper.page import write_page
 from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import SIZES

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
+from tercet.plain import plain
 from tercet.report.findings import Findings
 from tercet.report.tables import tables
 from tercet.report.words import citations, methods, summary
@@ -55,19 +53,9 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "settings": _without(dataclasses.asdict(findings.settings), "n_jobs", "progress"),
         "versions": findings.versions,
     }
-    plain: dict[str, Any] = _plain(found)
-    return plain
+    simple: dict[str, Any] = plain(found)
+    return simple
 
 
 def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in names}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import textwrap
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tercet.checks import listing
+from tercet.plain import plain
 from tercet.uses.abstain.risk import percent
 from tercet.uses.compare.misfit import NoiseCeiling
 from tercet.uses.quality.counts import Counts, Repeats, Spread
@@ -100,7 +100,7 @@ class AnswerCheck:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it; None where a number is unknown or infinite."""
-        found: dict[str, Any] = _plain(self)
+        found: dict[str, Any] = plain(self)
         found["seed"] = str(self.seed)  # may have more digits than JSON's readers keep
         return found | {"sentences": self.sentences(), "warnings": self.warnings()}
 
@@ -302,15 +302,3 @@ def _fill(text: str) -> str:
         break_on_hyphens=False,
     )
     return kept.replace("\N{NO-BREAK SPACE}", " ")
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON knows it."""
-    if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
-        return {field.name: _plain(getattr(value, field.name)) for field in fields}
-    if hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
