@@ -207,8 +207,8 @@ def test_the_summary_tells_what_was_found(found):
     text = " ".join(summary(found))
     assert "600 answers of 5 observers about 12 objects" in text
     assert "a map of 2 dimensions" in text
-    assert f"{found.sureness.share:.0%} of all comparisons" in text
-    assert f"foretell {found.foretold.accuracy:.1%} of the answers" in text
+    assert f"{100 * found.sureness.share:.3g} % of all comparisons" in text
+    assert f"foretell {100 * found.foretold.accuracy:.3g} % of the answers" in text
     anchor = found.names[found.suggestions.array[0, 0]]
     assert f"is {anchor} closer to" in text
     assert "nan" not in text

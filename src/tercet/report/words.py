@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tercet.report.findings import Claim, Findings
 from tercet.report.makers import LEARN, REPLICATES
+from tercet.uses.abstain.risk import percent
 
 __all__ = ["citations", "methods", "summary", "tell_claim"]
 
@@ -48,16 +49,30 @@ def _about_map(findings: Findings) -> str:
         return f"They are shown as {shown}."
     if estimate is None or estimate.verdict == "cannot tell":
         return f"They are shown as {shown}. {findings.dimension_note}"
-    more = "" if estimate.verdict == "decided" else ", and perhaps more are needed"
-    return f"They are shown as {shown}{more}: {_lower(estimate.reason)}"
+    fewer = "" if d == 1 else "with fewer, left-out answers are foretold worse; "
+    again = "left-out answers are foretold no better" if d == 1 else "no better"
+    if estimate.verdict == "decided":
+        return f"They are shown as {shown}: {fewer}with more, {again}.{_about_axes(findings)}"
+    return (
+        f"They are shown as {shown}, and perhaps more are needed: {fewer}with more, the answers do "
+        f"not clearly tell.{_about_axes(findings)}"
+    )
+
+
+def _about_axes(findings: Findings) -> str:
+    """How much of the spread lies along the first dimension, where there are several."""
+    if findings.n_components == 1:
+        return ""
+    variance = findings.ensemble.point_mean().var(axis=0)
+    return f" {percent(variance[0] / variance.sum())} of its spread is along the first dimension."
 
 
 def _about_sureness(findings: Findings) -> str:
     sure = findings.sureness
     return (
-        f"The map is sure (above {findings.settings.level:.0%}) of {sure.share:.0%} of all "
-        f"comparisons of two distances from one object. If the model is right, about "
-        f"{_percent(sure.expected_error)} of all its comparisons are wrong."
+        f"The map is sure (above {percent(findings.settings.level)}) of {percent(sure.share)} of "
+        f"all comparisons of two distances from one object. If the model is right, about "
+        f"{percent(sure.expected_error)} of all its comparisons are wrong."
     )
 
 
@@ -76,19 +91,19 @@ def _about_foretold(findings: Findings) -> str:
     if found is None:
         return ""
     said = (
-        f"Maps that have not seen an answer foretell {found.accuracy:.1%} of the answers "
-        f"(± {found.accuracy_error:.1%})"
+        f"Maps that have not seen an answer foretell {percent(found.accuracy)} of the answers "
+        f"(± {percent(found.accuracy_error)})"
     )
     if (ceiling := findings.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         said += (
-            f"; the noise ceiling of comparisons like the repeated ones is {ceiling.accuracy:.1%} "
-            f"({low:.1%} to {high:.1%})"
+            "; the noise ceiling of comparisons like the repeated ones is "
+            f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
     word = "close to" if found.calibration_error < _WELL else "off"
     return (
         f"{said}. Its stated probabilities are {word} what happens: they differ by "
-        f"{found.calibration_error:.1%} on average."
+        f"{percent(found.calibration_error)} on average."
     )
 
 
@@ -97,8 +112,8 @@ def _about_fit(findings: Findings) -> str:
         poor = min(goodness.runs_p, goodness.deviance_p) < 0.05
         word = "does not fit well" if poor else "fits"
         return (
-            f"The scale {word}: {goodness.daf:.0%} of the deviance is accounted for (simulated "
-            f"answers fit no better with p = {goodness.deviance_p:.2f}; runs p = "
+            f"The scale {word}: {percent(goodness.daf)} of the deviance is accounted for "
+            f"(simulated answers fit no better with p = {goodness.deviance_p:.2f}; runs p = "
             f"{goodness.runs_p:.2f})."
         )
     fit = findings.lack_of_fit
@@ -146,8 +161,8 @@ def methods(findings: Findings) -> str:
             _methods_dimension(findings),
             _methods_maker(findings),
             _methods_fit(findings),
-            f"Ellipses and intervals hold {findings.settings.level:.0%} of the draws' distribution "
-            "and are conditional on the model.",
+            f"Ellipses and intervals hold {percent(findings.settings.level)} of the draws' "
+            "distribution and are conditional on the model.",
             _methods_versions(findings),
         )
         if part
@@ -274,13 +289,5 @@ def citations(findings: Findings) -> list[str]:
 # --- small words ------------------------------------------------------------------------------
 
 
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
 def _count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.1 else f"{share:.0%}"
