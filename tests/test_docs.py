@@ -59,24 +59,13 @@ def test_all_pages_are_linked_from_the_readme():
 
 
 def test_the_readme_shows_what_the_demonstration_prints(capsys):
-    def errors(text):
-        return {
-            name: (float(training), float(true))
-            for name, training, true in re.findall(r"^(\S+) +([\d.]+)% +([\d.]+)%", text, re.M)
-        }
-
-    def sureness(text):
-        """Its numbers, and its words."""
-        part = text[text.index("Best at") : text.index("The map:")]
-        numbers = re.compile(r"[\d.]+")
-        return [float(number) for number in numbers.findall(part)], numbers.split(part)
-
+    numbers = re.compile(r"[\d.]*\d")
     demo.main(["--out", "demo"])
-    printed = capsys.readouterr().out
-    shown = blocks(ROOT / "README.md", "console")[0]
-    assert len(errors(shown)) == 5
-    for name, values in errors(printed).items():  # other processors round otherwise
-        assert errors(shown)[name] == pytest.approx(values, abs=0.5), name
-    assert sureness(shown)[0] == pytest.approx(sureness(printed)[0], abs=2)  # chains part ways
-    assert sureness(shown)[1] == sureness(printed)[1]
-    assert printed.splitlines()[0] in shown
+    printed = capsys.readouterr().out.splitlines()
+    shown = next(each for each in blocks(ROOT / "README.md", "console") if "make demo" in each)
+    for line, expected in zip(shown.splitlines()[1:], printed, strict=True):
+        if "known best" in line or "tell most" in line:
+            continue  # chains part ways on other processors, and with them who comes first
+        assert numbers.split(line) == numbers.split(expected)
+        for one, other in zip(numbers.findall(line), numbers.findall(expected), strict=True):
+            assert float(one) == pytest.approx(float(other), abs=2, rel=0.05)

@@ -54,7 +54,7 @@ def draw_both(world: World, truth: Truth) -> bytes:
     """The world and its map side by side, as PNG."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 5.4), layout="constrained")
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     left.set_title("The simulated world", loc="left")
     right.set_title(
