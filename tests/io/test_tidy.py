@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet.errors import InputError
-from tercet.io import read_triplets, write_triplets
+from tercet.io import read_file, read_triplets, write_triplets
 from tercet.triplets import Triplets
 
 
@@ -207,3 +207,27 @@ def test_round_trip(tmp_path_factory, names, columns, seed, weighted):
     ):
         write_triplets(T, path)
         assert read_triplets(path, names=T.names, n_objects=len(names)) == T
+
+
+def test_other_titles_for_our_columns_are_taken_and_said(save):
+    reading = read_file(save("trial,probe,Closer,farther,participant\n1,a,b,c,eve\n2,c,a,b,bob\n"))
+    assert reading.triplets.names == ("a", "b", "c")
+    assert reading.triplets.array.tolist() == [[0, 1, 2], [2, 0, 1]]
+    assert reading.triplets.observers.tolist() == ["eve", "bob"]
+    assert "'Closer' as near" in reading.sentences()[1]
+    assert read_file(save("anchor,positive,negative\n0,1,2\n")).triplets.names is None
+
+
+@pytest.mark.parametrize(
+    "header", ["anchor,closer,nearer,farther", "anchor,closer,other,farther", "probe,head,near,far"]
+)
+def test_titles_that_could_be_several_are_not_guessed(save, header):
+    with pytest.raises(InputError, match="--columns anchor=…,near=…,far=…"):
+        read_file(save(f"{header}\na,b,c,d\n"))
+
+
+def test_our_own_words_go_before_others(save):
+    reading = read_file(save("anchor,near,far,closer,participant\na,b,c,x,\n"))
+    assert reading.triplets.array.tolist() == [[0, 1, 2]]
+    assert reading.triplets.observers is None
+    assert reading.note == "Columns not used: 'closer', 'participant'."

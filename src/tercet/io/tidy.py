@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import COLUMNS, EXTRAS, check, find_columns
+from tercet.checks import COLUMNS, EXTRAS, check, find_columns, listing
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
@@ -22,6 +24,14 @@ from tercet.triplets import Triplets, restore
 
 __all__ = ["TIDY", "columns_of", "read_columns"]
 
+# What else people call our columns; taken where the file has just one of them, and said.
+_ALSO = {
+    "anchor": ("probe", "reference", "head", "target"),
+    "near": ("nearer", "closer", "closest", "chosen", "positive", "winner"),
+    "far": ("farther", "further", "rejected", "unchosen", "other", "negative", "loser"),
+    "observer": ("participant", "participant_id", "subject", "subject_id", "worker_id", "worker"),
+}
+
 
 def _matches(source: Source) -> bool:
     return source.kind == "text" and (
@@ -30,7 +40,25 @@ def _matches(source: Source) -> bool:
 
 
 def _read(source: Source, options: Options) -> Reading:
-    return read_columns(_with_header(source, options), options, TIDY.name, TIDY.title)
+    also = {} if options.columns else _also(source.cells)
+    table = _with_header(source, also or options.columns)
+    reading = read_columns(table, options, TIDY.name, TIDY.title)
+    if not also:
+        return reading
+    taken = ", ".join(f"{title!r} as {word}" for word, title in also.items())
+    return replace(reading, note=f"Taken from the titles: {taken}. {reading.note}".strip())
+
+
+def _also(cells: Cells) -> dict[str, str]:
+    """Titles of the file that mean ours, by our words; none if that makes no comparison."""
+    words = [title.lower() for title in cells.header]
+    found: dict[str, str] = {}
+    for word, others in _ALSO.items():
+        places = [i for i, title in enumerate(words) if title in others]
+        if word not in words and len(places) == 1 and not cells.blank(places).any():
+            found[word] = cells.header[places[0]]
+    is_whole = all(word in words or word in found for word in COLUMNS[3])
+    return found if is_whole else {}
 
 
 def read_columns(table: Cells, options: Options, name: str, title: str) -> Reading:
@@ -38,7 +66,10 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
     try:
         columns, extras = find_columns(table.header)
     except InputError as error:
-        raise InputError(f"{table.path}: {error}") from None
+        raise InputError(
+            f"{table.path}: {error} Rename them, or say which is which with columns, on the "
+            "command line --columns anchor=…,near=…,far=…"
+        ) from None
     table.reject_blank([*columns, *(i for field, i in extras.items() if field != "response_times")])
     objects, names = table.codes[:, columns], options.names
     if names is None:
@@ -54,19 +85,21 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
         else:
             fields[field] = table.numbers_or_text(table.column(i))
     checked = check(cells, options.n_objects, names, **fields, where=table.where)
-    return Reading(restore(checked), table.path, name, title, len(table))
+    used = {*columns, *extras.values()}
+    unused = [title for i, title in enumerate(table.header) if i not in used and title]
+    note = f"Columns not used: {listing(unused, range(len(unused)))}." if unused else ""
+    return Reading(restore(checked), table.path, name, title, len(table), note=note)
 
 
-def _with_header(source: Source, options: Options) -> Cells:
+def _with_header(source: Source, columns: Mapping[str, str] | None) -> Cells:
     """The table under titles of ours, which a file of 3 or 4 columns need not have."""
     cells = source.cells
     words = {cell.lower() for cell in cells.header}
-    # Two of our words make a header, perhaps one that lacks a column; one may be an object.
-    ours = words & {*COLUMNS[3], *EXTRAS}
-    given = bool(options.columns)
-    titled = given or len(ours) >= 2 or words >= set(COLUMNS[4])
+    # Two such words make a header, perhaps one that lacks a column; one may be an object.
+    ours = words & {*COLUMNS[3], *EXTRAS, *(title for titles in _ALSO.values() for title in titles)}
+    titled = bool(columns) or len(ours) >= 2 or words >= set(COLUMNS[4])
     if titled or len(cells.header) not in COLUMNS:
-        return source.table.renamed(options.columns)
+        return source.table.renamed(columns)
     table = cells.headless(COLUMNS[len(cells.header)])
     _reject_unknown_header(table)
     return table
