@@ -100,9 +100,8 @@ class Reading:
         shifted = triplets._fields._replace(
             array=triplets.array - 1, n_objects=len(labels), names=tuple(labels)
         )
-        return replace(
-            self, triplets=restore(shifted), note="Objects are taken to be numbered from 1."
-        )
+        note = f"Objects are taken to be numbered from 1. {self.note}".strip()
+        return replace(self, triplets=restore(shifted), note=note)
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue what was left out as `DataWarning`."""

@@ -26,7 +26,7 @@ from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate, estimate_dimension
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
-from tercet.uses.units import number_units
+from tercet.uses.units import number_comparisons, number_units
 
 __all__ = ["analyse"]
 
@@ -101,7 +101,7 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     d = settings.dimension or (estimate and estimate.dimension) or FALLBACK
     learned = count_screens_once(triplets) if kind == "posterior" else triplets
     maker = make_maker(kind, triplets, d, settings).fit(learned)
-    foretold = foretell(maker, learned, settings)
+    foretold = foretell(maker, triplets, settings)
     # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
@@ -167,8 +167,11 @@ def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate
             random_state=_rng(settings, _DIMENSION),
             progress=settings.progress,
         )
-    except InputError as error:  # too few answers for folds
-        return None, f"The dimension could not be estimated: {error} {FALLBACK} was taken."
+    except InputError:  # too few answers for folds, or for two dimensions
+        return None, (
+            f"The dimension could not be estimated from so few answers, so {FALLBACK} dimensions "
+            "are shown."
+        )
     if estimate.dimension is None:
         note = f"{note} The answers do not tell, so {FALLBACK} dimensions are shown.".strip()
     return estimate, note
@@ -193,21 +196,25 @@ def _suggest(
     """Comparisons to ask next; None where all were asked, or pairs are compared."""
     if triplets.is_quadruplets or kind == "scale" or not settings.questions:
         return None
-    # With draws of a posterior, this leaves alone what people will always answer at random.
-    strategy = "mutual_information" if kind == "posterior" else "uncertainty"
-    spread = -(-settings.questions // max(1, triplets.n_objects // 2))  # over half of the anchors
-    try:
-        return suggest(
-            ensemble,
-            settings.questions,
-            strategy,
-            triplets=triplets,
-            per_anchor=spread,
-            random_state=_rng(settings, _QUESTIONS),
-            n_jobs=settings.n_jobs,
-        )
-    except InputError:  # nothing is left to ask
+    n = triplets.n_objects
+    asked = triplets.array[np.unique(number_comparisons(triplets), return_index=True)[1], 0]
+    left = (n - 1) * (n - 2) // 2 - np.bincount(asked, minlength=n)  # of each anchor
+    count = min(settings.questions, int(left.sum()))
+    if not count:
         return None
+    spread = -(-count // max(1, n // 2))  # over half of the anchors, where these have as many
+    while int(np.minimum(left, spread).sum()) < count:
+        spread *= 2
+    return suggest(
+        ensemble,
+        count,
+        # With draws of a posterior, this leaves alone what people will always answer at random.
+        "mutual_information" if kind == "posterior" else "uncertainty",
+        triplets=triplets,
+        per_anchor=spread,
+        random_state=_rng(settings, _QUESTIONS),
+        n_jobs=settings.n_jobs,
+    )
 
 
 def _be_careful(

@@ -99,7 +99,7 @@ class Sureness(NamedTuple):
 class Foretold(NamedTuple):
     """How well the answers are foretold by maps that have not seen them."""
 
-    probability: Floats  # (m,) of the answer given, each row left out with its unit
+    probability: Floats  # of each answer given, left out with its unit; votes one by one
     how: str  # such as "each comparison left out in turn"
     accuracy: float
     accuracy_error: float  # standard error
@@ -107,6 +107,7 @@ class Foretold(NamedTuple):
     log_loss_error: float
     rough: float  # share of units for which leaving them out is a rough guess
     calibration_error: float
+    calibration_limit: float  # which chance would seldom exceed, were all probabilities right
     curve: RiskCoverage
 
 
@@ -121,7 +122,7 @@ class Findings:
         The answers.
     check : AnswerCheck
     dimension : DimensionEstimate or None
-        None where the dimension was given.
+        None where the dimension was given, or could not be estimated, and of kind "scale".
     dimension_note : str
         What else is to be said about the dimension, such as that a part of the answers was used.
     ensemble : Ensemble
@@ -135,11 +136,11 @@ class Findings:
     objects : tuple of Object
     sureness : Sureness
     foretold : Foretold or None
-        None where there are too few answers to leave some out.
+        None where there are too few answers to leave some out, and of kind "scale".
     lack_of_fit : LackOfFit or None
         None where no comparison was asked twice, or the ensemble is not a posterior.
     suggestions : Suggestions or None
-        None for quadruplets.
+        None for quadruplets, of kind "scale", and where nothing is left to ask.
     warnings : tuple of str
         What to be careful about, gravest first.
     settings : Settings

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import clone
 
 from tercet.bootstrap import Bootstrap
 from tercet.errors import InputError
 from tercet.estimators import CKL
 from tercet.io.reading import Reading
-from tercet.metrics import expected_calibration_error
+from tercet.metrics import ReliabilityTable, expected_calibration_error, reliability_table
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import seed_for
@@ -20,7 +21,6 @@ from tercet.triplets import Triplets
 from tercet.uses.abstain import risk_coverage
 from tercet.uses.predictive import (
     K_HAT,
-    Pointwise,
     held_out,
     leave_one_out,
     mean_per_answer,
@@ -29,7 +29,7 @@ from tercet.uses.predictive import (
 )
 from tercet.uses.units import Index, deal, default_unit, number_units
 
-__all__ = ["choose_kind", "count_screens_once", "foretell", "make_maker"]
+__all__ = ["calibration_limit", "choose_kind", "count_screens_once", "foretell", "make_maker"]
 
 Maker = Posterior | Bootstrap
 
@@ -89,53 +89,74 @@ def foretell(maker: Maker, triplets: Triplets, settings: Settings) -> Foretold |
     """Foretell every answer by maps that have not seen it, nor others of its unit.
 
     A posterior forgets by reweighting its draws; a bootstrap is made anew for each of five folds.
+    Scores are weighted as the answers were in the fit.
     """
     unit = default_unit(triplets)
     units = number_units(triplets, unit)
     if int(units.max()) + 1 < 2 * FOLDS:
         return None
     if isinstance(maker, Posterior):
-        found = leave_one_out(maker.ensemble_, triplets, units)
-        how = f"each {unit} left out in turn"
+        fitted = count_screens_once(triplets)
+        found = leave_one_out(maker.ensemble_, fitted, units)
+        probability, how = found.probability, f"each {unit} left out in turn"
         rough = float(np.mean(~(found.k_hat <= K_HAT)))
     else:
-        found = _by_folds(maker, triplets, units, settings)
-        how, rough = f"in {FOLDS} folds of {unit}s", 0.0
-    return _summarise(found, triplets, units, how, rough)
+        fitted, rough = triplets, 0.0
+        probability = _by_folds(maker, triplets, units, settings)
+        how = f"in {FOLDS} folds of {unit}s"
+    return _summarise(probability, triplets, weights_of(fitted), units, how, rough)
 
 
-def _by_folds(maker: Bootstrap, triplets: Triplets, units: Index, settings: Settings) -> Pointwise:
+def _by_folds(maker: Bootstrap, triplets: Triplets, units: Index, settings: Settings) -> Floats:
+    """The probability of each row (m,), by maps of the other folds."""
     folds = deal(units, FOLDS, np.random.default_rng(seed_for(settings.seed, _FOLDS)))
-    log_density, probability = np.empty(units.max() + 1), np.empty(len(triplets))
+    probability = np.empty(len(triplets))
     with progress_bar(FOLDS, "folds", settings.progress) as bar:
         for fold in range(FOLDS):
             rows = folds == fold
             seed = np.random.default_rng(seed_for(settings.seed, _FOLDS, fold))
             again = clone(maker).set_params(n_samples=50, random_state=seed, progress=False)
             ensemble = again.fit(triplets[~rows], n_objects=triplets.n_objects).ensemble_
-            labels, numbers = np.unique(units[rows], return_inverse=True)
-            part = held_out(ensemble, triplets[rows], numbers, jointly=False)
-            log_density[labels], probability[rows] = part.log_density, part.probability
+            numbers = np.unique(units[rows], return_inverse=True)[1]
+            probability[rows] = held_out(ensemble, triplets[rows], numbers).probability
             bar.update(1)
-    return Pointwise(log_density, probability, np.empty(0))
+    return probability
 
 
 def _summarise(
-    found: Pointwise, triplets: Triplets, units: Index, how: str, rough: float
+    probability: Floats,
+    triplets: Triplets,
+    weights: Floats,
+    units: Index,
+    how: str,
+    rough: float,
 ) -> Foretold:
-    weights = weights_of(triplets)
     sizes = sum_by_unit(weights, units)
-    p = np.clip(found.probability, 0.0, 1.0)
+    p = np.clip(probability, 1e-300, 1.0)
     right: Floats = np.where(p == 0.5, 0.5, (p > 0.5).astype(np.float64))
     accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
-    loss = mean_per_answer(-found.log_density, sizes)
+    loss = mean_per_answer(sum_by_unit(-np.log(p) * weights, units), sizes)
     counted = p if triplets.votes is None else np.repeat(p, triplets.votes)
     return Foretold(
-        p,
+        counted,
         how,
         *accuracy,
         *loss,
         rough,
         expected_calibration_error(counted),
-        risk_coverage(p, weights=triplets.weights),
+        calibration_limit(reliability_table(counted)),
+        risk_coverage(p, weights=weights),
     )
+
+
+def calibration_limit(table: ReliabilityTable) -> float:
+    """The calibration error that chance exceeds in one of 20 cases, were all confidences right.
+
+    The error of a bin of n answers is then about normal around 0, its variance c(1 − c)/n; the
+    calibration error, a weighted sum of their sizes, is about normal too.
+    """
+    filled = table.count > 0
+    n, c = table.count[filled], table.confidence[filled]
+    spread = n / n.sum() * np.sqrt(c * (1.0 - c) / n)
+    mean, variance = np.sqrt(2.0 / np.pi) * spread.sum(), (1.0 - 2.0 / np.pi) * (spread @ spread)
+    return float(mean + norm.ppf(0.95) * np.sqrt(variance))

@@ -104,12 +104,10 @@ def _pictures(findings: Findings) -> Iterator[Picture]:
         lambda: _one(6.4, 3.0, plot_uncertainty, findings.ensemble),
     )
     if (found := findings.foretold) is not None:
-        votes = findings.triplets.votes
-        p = found.probability if votes is None else np.repeat(found.probability, votes)
         yield Picture(
             "calibration",
             "Share of left-out answers foretold rightly, by how sure the map was",
-            lambda: _one(4.6, 4.4, plot_reliability, p),
+            lambda: _one(4.6, 4.4, plot_reliability, found.probability),
         )
         yield Picture(
             "coverage",

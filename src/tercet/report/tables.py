@@ -121,8 +121,7 @@ def _dimensions(findings: Findings) -> Table | None:
 def _calibration(findings: Findings) -> Table | None:
     if findings.foretold is None:
         return None
-    p, votes = findings.foretold.probability, findings.triplets.votes
-    found = reliability_table(p if votes is None else np.repeat(p, votes))
+    found = reliability_table(findings.foretold.probability)
     rows: list[list[Cell]] = [
         [float(low), float(high), int(count), _cell(confidence), _cell(accuracy)]
         for low, high, count, confidence, accuracy in zip(
