@@ -136,7 +136,7 @@ def test_a_gain_that_is_a_guess_is_not_believed():
     assert ask(tables, [0.4], rough=0.3)[0].dimension == 2
     decision, _ = ask(tables, [0.4], rough=0.31)
     assert (decision.dimension, decision.verdict) == (1, "at least")
-    assert "2 seem to predict better (+10.0 ± 0.0 nats in all)" in decision.reason
+    assert "2 dimensions seem to predict better (+10.0 ± 0.0 nats in all)" in decision.reason
     assert "a guess for 31% of them" in decision.reason
 
 

@@ -296,6 +296,12 @@ def test_sentences():
     assert "It still gets better" in words(**nowhere, target=0.95)
     flat = (PlanRow(700, 0.8, 0.7, 0.9), PlanRow(1400, 0.801, 0.7, 0.9))
     assert "out of reach in practice" in words(**nowhere, rows=flat)
+    reached = (PlanRow(700, 0.92, 0.88, 0.94), PlanRow(1400, 0.921, 0.89, 0.94))
+    said = words(**nowhere, rows=reached, assurance=0.95)
+    assert "Half of such experiments reach it, but not 95 %" in said
+    small = (PlanRow(700, 0.19, 0.1, 0.3), PlanRow(1400, 0.18, 0.1, 0.3))
+    said = words(**nowhere, rows=small, assurance=0.95, measure="radius", target=0.2)
+    assert "Half of such experiments reach it, but not 95 %" in said
 
 
 # --- bad input --------------------------------------------------------------------------------

@@ -58,6 +58,21 @@ def test_counts_are_those_of_a_small_example():
     assert counts.per_observer == (2, 2, 2)
 
 
+def test_an_object_that_is_twice_in_a_quadruplet_is_mentioned_once():
+    T = tc.Triplets([[0, 1, 0, 2], [1, 3, 2, 3]], weights=[2, 1])
+    counts = check_answers(T, random_state=0).counts
+    assert counts.per_object == (1, 2.5, 3)
+    assert counts.rarest == (3, 0, 1, 2)
+
+
+def test_a_few_contradictions_are_no_sign_of_guessing():
+    one = [[0, 1, 2], [0, 2, 1], [1, 2, 3], [2, 0, 3], [3, 0, 1]]
+    assert not any("hardly agree" in said for said in check_answers(one).warnings())
+    asked = random_comparisons(8, 40, random_state=0)
+    both = np.concatenate([asked, asked[:, [0, 2, 1]]])
+    assert any("hardly agree" in said for said in check_answers(both).warnings())
+
+
 def test_contradictions_within_and_between_observers():
     # One comparison: x says near, near, far; y says far. Another: x and y agree, once each.
     rows = [[0, 1, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1], [1, 0, 2], [1, 0, 2]]

@@ -1,11 +1,13 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.io.examples import EXAMPLES
 
 from tercet.errors import InputError
-from tercet.io import FORMATS, read_file
+from tercet.io import FORMATS, Catch, Reading, read_file
 from tercet.io.source import Source
+from tercet.triplets import Triplets
 
 by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 
@@ -28,7 +30,8 @@ def test_it_is_read_as_that_and_all_rows_are_counted(save, example):
     assert reading.format == example.format
     assert reading.rows == example.rows
     assert len(reading.triplets) == example.answers
-    assert reading.sentences()[0].startswith(f"Read as {reading.title}: {example.answers} answers")
+    count = reading.triplets.n_answers
+    assert reading.sentences()[0].startswith(f"Read as {reading.title}: {count} answers")
 
 
 @by_name
@@ -66,3 +69,34 @@ def test_numbers_from_1_can_be_taken_as_labels(save):
     for content in ("0,1,2\n", "1,2,4\n", "a,b,c\n"):
         other = read_file(save(content))
         assert other.by_labels() is other
+
+
+def test_numbers_far_apart_are_labels(save):
+    reading = read_file(save("anchor,near,far\n7,900001,40\n40,7,900001\n")).by_labels()
+    assert reading.triplets.names == ("7", "40", "900001")
+    assert reading.triplets.array.tolist() == [[0, 2, 1], [1, 0, 2]]
+    assert "Numbers up to 900001 are taken as labels of 3 objects." in reading.note
+
+
+def test_observers_can_be_left_out(save):
+    content = "anchor,near,far,observer\na,b,c,1\nb,c,a,2\nc,a,b,1\na,c,b,3\n"
+    reading = read_file(save(content))
+    left = reading.without(["1", "3"])
+    assert left.triplets.array.tolist() == [[1, 2, 0]]
+    assert left.triplets.observers.tolist() == [2]
+    assert "Left out: 3 rows by observers '1', '3'." in left.sentences()
+    for observers, message in ((["4"], "no observer '4'; there are '1', '2', '3'"),):
+        with pytest.raises(InputError, match=message):
+            reading.without(observers)
+    with pytest.raises(InputError, match="no answer is left"):
+        reading.without(["1", "2", "3"])
+    with pytest.raises(InputError, match="do not say which observer"):
+        read_file(save("a,b,c\n")).without(["1"])
+
+
+def test_catch_trials_of_those_left_out_go_with_them(save):
+    triplets = Triplets([[0, 1, 2], [1, 0, 2]], observers=["a", "b"])
+    catch = Catch(np.array([True, False, True]), np.array(["a", "b", "b"]))
+    left = Reading(triplets, "f.csv", "tidy", "a tidy table", 5, catch=catch).without(["b"])
+    assert left.catch.passed.tolist() == [True]
+    assert left.catch.observers.tolist() == ["a"]

@@ -231,3 +231,12 @@ def test_our_own_words_go_before_others(save):
     assert reading.triplets.array.tolist() == [[0, 1, 2]]
     assert reading.triplets.observers is None
     assert reading.note == "Columns not used: 'closer', 'participant'."
+
+
+def test_a_reading_counts_votes_and_knows_what_it_was_told(save):
+    path = save("probe,near,far,count\na,b,c,3\nb,a,c,2\n")
+    reading = read_file(path, columns={"anchor": "probe"}, names=["a", "b", "c"])
+    assert reading.sentences()[0] == "Read as a tidy table: 5 answers from 2 rows."
+    assert reading.columns == {"anchor": "probe"}
+    assert reading.named
+    assert not read_file(path).named

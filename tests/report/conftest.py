@@ -82,3 +82,9 @@ def of_pairs():
     rows = np.array([rng.permutation(10)[:4] for _ in range(300)])
     one, two = (np.linalg.norm(points[rows[:, k]] - points[rows[:, k + 1]], axis=1) for k in (0, 2))
     return find(tc.Triplets(np.where((one < two)[:, None], rows, rows[:, [2, 3, 0, 1]])))
+
+
+@pytest.fixture(scope="session")
+def by_many():
+    """A map of few answers, each observer having given one or two."""
+    return find(answers(m=60, observers=40))

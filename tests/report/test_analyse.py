@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -10,10 +12,17 @@ import pytest
 from tercet import simulate
 from tercet.errors import InputError
 from tercet.io import Reading, Skipped
+from tercet.metrics import expected_calibration_error, reliability_table
 from tercet.report import Settings, analyse, as_json, summary
-from tercet.report.makers import choose_kind, count_screens_once
+from tercet.report.makers import (
+    calibration_limit,
+    choose_kind,
+    count_screens_once,
+    foretell,
+    make_maker,
+)
+from tercet.report.methods import citations, methods
 from tercet.report.tables import tables
-from tercet.report.words import citations, methods
 from tercet.triplets import Triplets
 
 N = 12
@@ -256,3 +265,96 @@ def test_json_has_no_path_and_no_nan(found, of_pairs, of_stimuli):
         assert json.loads(text)["file"] == "answers.csv"
     assert as_json(found)["dimension"]["used"] == 2
     assert len(as_json(found)["tables"]["objects"]) == N
+
+
+def test_every_cited_work_is_named_in_the_methods(found, of_pairs, of_stimuli):
+    for each in (found, of_pairs, of_stimuli):
+        text = methods(each)
+        works = citations(each)
+        for work in works:
+            assert re.split(r"[ ,]", work)[0] in text, work
+        assert ("Künstle" in text) == (each.dimension is not None)
+
+
+# --- what was found wrong once ----------------------------------------------------------------
+
+
+def test_losses_and_calibration_are_of_single_answers(found):
+    p = found.foretold.probability
+    assert found.foretold.log_loss == pytest.approx(-np.log(p).mean())
+    assert found.foretold.accuracy == pytest.approx(np.mean(p > 0.5))
+
+
+def test_votes_on_shared_screens_are_counted_one_by_one():
+    votes = np.arange(120) % 3 + 1
+    triplets = Triplets(asked(120), screens=np.arange(120) // 2, weights=votes)
+    maker = make_maker("posterior", triplets, 2, quick())
+    maker.set_params(n_samples=50, n_chains=2, warmup=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = foretell(maker.fit(count_screens_once(triplets)), triplets, quick())
+    assert len(told.probability) == votes.sum()
+    assert told.curve.risk[-1] == pytest.approx(1 - told.accuracy)
+
+
+def test_the_limit_of_calibration_is_exceeded_by_chance_once_in_20_times():
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.5, 1.0, size=300)
+    limit = calibration_limit(reliability_table(confidence))
+    errors = [
+        expected_calibration_error(confidence, rng.random(300) < confidence) for _ in range(1000)
+    ]
+    assert 0.025 < np.mean(np.array(errors) > limit) < 0.085
+
+
+def test_as_many_questions_are_suggested_as_are_left():
+    rows = simulate.all_comparisons(5)
+    for left in (3, 0):
+        answers = simulate.answer(points()[:5], rows[left:], noise=0.3, random_state=0)
+        found = analyse(reading(Triplets(answers)), quick(dimension=1, uncertainty="bootstrap"))
+        if left:
+            assert sorted(map(sorted, found.suggestions.array.tolist())) == sorted(
+                map(sorted, rows[:left].tolist())
+            )
+        else:
+            assert found.suggestions is None
+
+
+def test_a_dimension_that_nobody_chose_is_not_said_to_be_chosen():
+    few = analyse(reading(Triplets(asked(8), n_objects=N)), quick())
+    assert "in advance" not in methods(few)
+    assert "could not be estimated" in methods(few)
+    assert "unit=" not in " ".join(summary(few))
+
+
+def test_the_ends_of_a_scale_are_not_called_known_best(of_stimuli):
+    (told,) = (said for said in summary(of_stimuli) if "known best" in said)
+    assert 1.0 <= float(re.search(r"\(([0-9.]+) times", told)[1]) < 20.0
+    assert "of 0.0 is" not in told
+    assert "of 0.7 is" not in told
+
+
+def test_stimuli_are_ordered_by_their_values():
+    rng = np.random.default_rng(0)
+    rows = np.sort(np.array([rng.permutation(5)[:4] for _ in range(300)]), axis=1)
+    answers = simulate.answer(np.linspace(0, 1, 5)[:, None], rows, noise=0.5, random_state=0)
+    place = [1, 0, 2, 3, 4]  # as text, -0.5 comes before -1
+    turned = Triplets(np.argsort(place)[answers], names=["-0.5", "-1", "0", "0.5", "1"])
+    found = analyse(reading(turned), quick(uncertainty="scale"))
+    assert found.names == ("-1", "-0.5", "0", "0.5", "1")
+    np.testing.assert_allclose(found.ensemble.point_mean()[:, 0], np.linspace(0, 1, 5), atol=0.2)
+    assert not any("in this order" in warning for warning in found.warnings)
+    named = analyse(reading(Triplets(answers, names=list("abcde"))), quick(uncertainty="scale"))
+    assert any("'a', 'b', 'c', 'd', 'e'" in warning for warning in named.warnings)
+    with pytest.raises(InputError, match="a scale has one dimension"):
+        analyse(reading(turned), quick(uncertainty="scale", dimension=2))
+
+
+def test_what_quadruplets_do_not_tell_is_left_open(of_pairs):
+    assert all(row[-2:] == [None, None] for row in tables(of_pairs)["comparisons"].rows)
+
+
+def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
+    assert found.sureness.least
+    for each in (of_stimuli, found):
+        assert all(claim.probability <= 0.95 for claim in each.sureness.least)

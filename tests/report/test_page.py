@@ -17,6 +17,7 @@ from tercet.report.pictures import draw_pictures
 from tercet.report.sureness import describe_objects
 from tercet.report.tables import tables
 
+KINDS = ("png", "svg")
 SECTIONS = [
     "map",
     "data",
@@ -185,6 +186,38 @@ def test_what_is_found_is_told(findings, read):
     assert "None" not in read.text
 
 
+def test_the_command_says_how_the_file_was_read(findings):
+    given = dataclasses.replace(
+        findings.reading,
+        columns={"anchor": "my probe", "near": "a"},
+        named=True,
+        left_out=("P1", "P2"),
+    )
+    read = Read(page(dataclasses.replace(findings, reading=given)))
+    assert "--format tidy --columns 'anchor=my probe,near=a' --names names.txt " in read.text
+    assert "--leave-out P1,P2 --dim" in read.text
+
+
+def test_of_observers_with_few_answers_nothing_is_claimed(by_many):
+    assert "cannot tell" in {each.verdict for each in by_many.check.observers}
+    read = Read(page(by_many))
+    assert "guessed cannot be told" in read.text
+    assert "Nobody looks like guessing" not in read.text
+
+
+def test_why_there_is_no_ceiling_is_told_as_it_is(findings):
+    why = "the weights are not whole numbers, so they do not count answers"
+    check = dataclasses.replace(findings.check, repeats=None, no_repeats=why)
+    read = Read(page(dataclasses.replace(findings, check=check)))
+    assert f"The most possible is unknown: {why}." in read.text
+
+
+def test_the_shares_are_those_of_the_sentence(findings):
+    shares = dict(findings.sureness.shares)
+    assert shares[0.95] == findings.sureness.share
+    assert sorted(shares.values(), reverse=True) == list(shares.values())
+
+
 def test_a_scale_is_drawn_row_by_row(on_a_line):
     read = Read(page(on_a_line))
     ids = {attributes.get("id") for _, attributes in read.tags}
@@ -211,7 +244,7 @@ def test_what_is_unknown_is_said(findings):
     )
     read = Read(page(bare))
     assert "too few answers to leave some out" in read.text
-    assert "Nothing in these answers calls for special care." in read.text
+    assert "Nothing else in these answers calls for special care." in read.text
     assert "abstain" not in [each["id"] for each in read.all("section")]
 
 
@@ -303,8 +336,19 @@ def test_where_a_report_can_be_written_is_checked_first(tmp_path):
     check_target(tmp_path / "study.v2")
     for target, match in (
         (tmp_path / "report.pdf", "ends in '.pdf'"),
-        (answers, "overwrite the answers"),
+        (answers, "would overwrite"),
         (answers / "results", "is a file, not a folder"),
     ):
         with pytest.raises(InputError, match=match):
             check_target(target, answers)
+
+
+def test_the_answers_are_never_overwritten_by_a_table(findings, tmp_path):
+    for file in ("report.html", "report.json", "map.npz", "observers.csv", "scale.csv"):
+        with pytest.raises(InputError, match="would overwrite"):
+            check_target(tmp_path, tmp_path / file)
+    check_target(tmp_path, tmp_path / "answers.csv")
+    written = {path.name for path in write_report(findings, tmp_path)}
+    for file in written - {f"{key}.{kind}" for key in draw_pictures(findings) for kind in KINDS}:
+        with pytest.raises(InputError, match="would overwrite"):
+            check_target(tmp_path, tmp_path / file)

@@ -93,11 +93,19 @@ def add_command(
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """The file of answers of a command, and how to read it."""
     parser.add_argument("file", metavar="FILE", type=Path, help="the answers")
-    add_format(parser).add_argument(
+    group = add_format(parser)
+    group.add_argument(
         "--names",
         metavar="FILE",
         type=Path,
         help="the names of all objects, one a line, where some may not occur or the order matters",
+    )
+    group.add_argument(
+        "--leave-out",
+        metavar="OBSERVERS",
+        type=words,
+        default=(),
+        help="observers whose answers are left out, with commas between them",
     )
 
 
@@ -261,7 +269,9 @@ def columns(text: str) -> dict[str, str]:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_answers(options: argparse.Namespace, path: Path | None = None) -> Reading:
+def read_answers(
+    options: argparse.Namespace, path: Path | None = None, names: Sequence[str] | None = None
+) -> Reading:
     """Read the file of a command, and say what was recognised and what was left out.
 
     Parameters
@@ -269,16 +279,22 @@ def read_answers(options: argparse.Namespace, path: Path | None = None) -> Readi
     options : Namespace
         With those of `add_reading` and ``quiet``.
     path : path, optional
-        By default ``options.file``.
+        Another file; by default ``options.file``, without the observers to be left out.
+    names : sequence of str, optional
+        The objects, where they are known; by default those of ``options.names``, if given.
     """
     from tercet.io import read_file
 
+    if names is None and options.names is not None:
+        names = read_names(options.names)
     reading = read_file(
         options.file if path is None else path,
         format=options.format,
         columns=options.columns,
-        names=None if options.names is None else read_names(options.names),
+        names=names,
     ).by_labels()
+    if path is None and options.leave_out:
+        reading = reading.without(options.leave_out)
     tell(options, reading)
     return reading
 

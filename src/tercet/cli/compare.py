@@ -87,7 +87,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--models names none; give at least one, such as --models ste,ckl.")
     models = options.models and [make_model(text, options.dim) for text in options.models]
     triplets = read_answers(options).triplets
-    holdout = None if options.holdout is None else read_answers(options, options.holdout).triplets
+    holdout = None
+    if options.holdout is not None:
+        holdout = read_answers(options, options.holdout, triplets.names).triplets
     found = compare_models(
         triplets,
         models,

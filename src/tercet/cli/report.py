@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
     if out is not None:
         check_target(out, options.file)
+        check_target(out, options.names)
     reading = read_answers(options)
     findings = analyse(
         reading,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from tercet.errors import InputError
 from tercet.io.formats import Format
@@ -50,7 +51,8 @@ def read_file(
     """
     source = Source(path, delimiter)
     chosen = recognise(source) if format is None else find_format(format)
-    return chosen.read(source, Options(n_objects, names, columns))
+    reading = chosen.read(source, Options(n_objects, names, columns))
+    return replace(reading, columns=columns, named=names is not None)
 
 
 def read_triplets(

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.errors import DataWarning
+from tercet.checks import listing
+from tercet.errors import DataWarning, InputError
 from tercet.triplets import Triplets, restore
 
 __all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
@@ -30,10 +31,11 @@ class Skipped:
 
     reason: str  # such as "without an answer"
     count: int
-    first: str  # where the first of them is, such as "line 12"
+    first: str = ""  # where the first of them is, such as "line 12"
 
     def __str__(self) -> str:
-        return f"{_count(self.count, 'row')} {self.reason} (the first: {self.first})"
+        where = f" (the first: {self.first})" if self.first else ""
+        return f"{_count(self.count, 'row')} {self.reason}{where}"
 
 
 class Catch(NamedTuple):
@@ -63,6 +65,12 @@ class Reading:
         Catch trials, which are no answers either, where the file marks them.
     note : str
         What else is to be said, in a sentence.
+    columns : mapping of str to str, optional
+        Which columns the caller said to take as ours.
+    named : bool
+        Whether the caller gave the names of the objects.
+    left_out : tuple of str
+        Observers that the caller left out; their answers are among the skipped.
     """
 
     triplets: Triplets
@@ -73,10 +81,13 @@ class Reading:
     skipped: tuple[Skipped, ...] = ()
     catch: Catch | None = None
     note: str = ""
+    columns: Mapping[str, str] | None = None
+    named: bool = False
+    left_out: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in plain words."""
-        answers, rows = _count(len(self.triplets), "answer"), _count(self.rows, "row")
+        answers, rows = _count(self.triplets.n_answers, "answer"), _count(self.rows, "row")
         said = [f"Read as {self.title}: {answers} from {rows}."]
         said += [self.note] if self.note else []
         said += [f"Left out: {each}." for each in self.skipped]
@@ -88,20 +99,60 @@ class Reading:
         return said
 
     def by_labels(self) -> Reading:
-        """The same with numbers as labels, where objects seem to be numbered from 1.
+        """The same with numbers as labels, where they do not seem to number objects from 0.
 
-        That is so where objects have no names, and 0, alone of all numbers, never occurs.
+        That is so where objects have no names, and 0 alone of all numbers never occurs, or most
+        numbers up to the largest do not occur: then they are identifiers.
         """
         triplets = self.triplets
-        seen = np.bincount(triplets.array.ravel(), minlength=triplets.n_objects) > 0
-        if triplets.names is not None or seen[0] or not seen[1:].all():
+        if triplets.names is not None:
             return self
-        labels = [str(number) for number in range(1, triplets.n_objects)]
-        shifted = triplets._fields._replace(
-            array=triplets.array - 1, n_objects=len(labels), names=tuple(labels)
+        labels, places = np.unique(triplets.array, return_inverse=True)
+        if labels[0] == 1 and len(labels) == triplets.n_objects - 1:
+            why = "Objects are taken to be numbered from 1."
+        elif len(labels) < triplets.n_objects / 2:
+            why = f"Numbers up to {labels[-1]} are taken as labels of {len(labels)} objects."
+        else:
+            return self
+        labelled = triplets._fields._replace(
+            array=places.reshape(triplets.shape).astype(np.int64),
+            n_objects=len(labels),
+            names=tuple(map(str, labels.tolist())),
         )
-        note = f"Objects are taken to be numbered from 1. {self.note}".strip()
-        return replace(self, triplets=restore(shifted), note=note)
+        return replace(self, triplets=restore(labelled), note=f"{why} {self.note}".strip())
+
+    def without(self, observers: Sequence[str]) -> Reading:
+        """The same without the answers, and the catch trials, of some observers."""
+        known = self.triplets.observers
+        if known is None:
+            raise InputError(
+                f"{self.path}: the answers do not say which observer they come from, so none can "
+                "be left out; say which column does with columns, observer=…"
+            )
+        who = known.astype(str)
+        for observer in observers:
+            if observer not in who:
+                raise InputError(
+                    f"{self.path}: there is no observer {observer!r}; there are "
+                    f"{listing(np.unique(who).tolist(), range(len(np.unique(who))))}."
+                )
+        kept = ~np.isin(who, list(observers))
+        if not kept.any():
+            raise InputError(f"{self.path}: no answer is left without these observers.")
+        named = list(dict.fromkeys(observers))
+        who_left = f"observer{'' if len(named) == 1 else 's'} {listing(named, range(len(named)))}"
+        left = Skipped(f"by {who_left}", int(np.count_nonzero(~kept)))
+        catch = self.catch
+        if catch is not None and catch.observers is not None:
+            fine = ~np.isin(catch.observers.astype(str), list(observers))
+            catch = Catch(catch.passed[fine], catch.observers[fine])
+        return replace(
+            self,
+            triplets=self.triplets[kept],
+            skipped=(*self.skipped, left),
+            catch=catch,
+            left_out=(*self.left_out, *named),
+        )
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue what was left out as `DataWarning`."""

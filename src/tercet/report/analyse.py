@@ -5,33 +5,37 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.checks import listing
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
-from tercet.errors import InputError, SeparableWarning
+from tercet.errors import ConvergenceWarning, DataWarning, InputError, SeparableWarning
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.provenance import seed_for, versions
 from tercet.report.findings import Findings, Foretold, Settings
-from tercet.report.makers import choose_kind, count_screens_once, foretell, make_maker
+from tercet.report.makers import SCALING, choose_kind, count_screens_once, foretell, make_maker
 from tercet.report.sureness import describe_objects, measure_sureness
 from tercet.triplets import Triplets
+from tercet.uses.abstain.risk import percent
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate, estimate_dimension
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
+from tercet.uses.scale.stimuli import order_of, renumber
 from tercet.uses.units import number_comparisons, number_units
 
 __all__ = ["analyse"]
 
 FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
 MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
+ROUGH = 0.1  # share of left-out units that are a rough guess, from which that is told
 FALLBACK = 2  # dimensions, where the answers do not tell
 
 # First keys of seeds, after those of makers and sureness.
@@ -49,10 +53,12 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
     """
     settings = Settings() if settings is None else settings
     begun = time.monotonic()
-    triplets = reading.triplets
-    _check(triplets, settings)
-    check = check_answers(triplets, catch=reading.catch, random_state=_rng(settings, _CHECK))
+    _check(reading.triplets, settings)
     kind, why = choose_kind(reading, settings)
+    if kind == "scale":
+        reading = _by_value(reading)
+    triplets = reading.triplets
+    check = check_answers(triplets, catch=reading.catch, random_state=_rng(settings, _CHECK))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
@@ -74,7 +80,7 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
         foretold=made.foretold,
         lack_of_fit=made.fit,
         suggestions=_suggest(kind, ensemble, triplets, settings),
-        warnings=_be_careful(triplets, check, caught, made),
+        warnings=_be_careful(reading, check, caught, made),
         settings=settings,
         versions=versions(),
         seconds=time.monotonic() - begun,
@@ -115,7 +121,7 @@ def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
     scale = perceptual_scale(
         triplets,
-        _stimuli(triplets),
+        _values(triplets),
         unit="screen" if triplets.shares_screens else "answer",
         random_state=_rng(settings, _SCALE),
         **how,
@@ -125,13 +131,19 @@ def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness)
 
 
-def _stimuli(triplets: Triplets) -> list[float] | None:
-    """The physical values that the names are, where all of them are numbers in rising order."""
+def _by_value(reading: Reading) -> Reading:
+    """The same with stimuli in rising order, where their names are numbers."""
+    triplets = reading.triplets
+    order, _ = order_of(_values(triplets), triplets.n_objects, triplets.names)
+    return replace(reading, triplets=renumber(triplets, order))
+
+
+def _values(triplets: Triplets) -> list[float] | None:
+    """The physical values of stimuli, where all of their names are numbers."""
     try:
-        values = [float(name) for name in triplets.names or ()]
+        return [float(name) for name in triplets.names or ()] or None
     except ValueError:
         return None
-    return values if values and all(a < b for a, b in pairwise(values)) else None
 
 
 def _check(triplets: Triplets, settings: Settings) -> None:
@@ -139,6 +151,11 @@ def _check(triplets: Triplets, settings: Settings) -> None:
         raise InputError(
             f"there are {triplets.n_objects} objects, and a map needs {FEWEST_OBJECTS} or more to "
             "say anything; `tercet check` counts the answers."
+        )
+    if settings.uncertainty == "scale" and settings.dimension not in (None, 1):
+        raise InputError(
+            f"a scale has one dimension, got {settings.dimension}; leave the dimension out, or "
+            "choose another uncertainty."
         )
     largest = triplets.n_objects - 2
     if settings.dimension is not None and not 1 <= settings.dimension <= largest:
@@ -218,19 +235,36 @@ def _suggest(
 
 
 def _be_careful(
-    triplets: Triplets,
+    reading: Reading,
     check: AnswerCheck,
     caught: Sequence[warnings.WarningMessage],
     made: _Made,
 ) -> tuple[str, ...]:
     """What to be careful about, gravest first."""
-    said = []
+    triplets, said = reading.triplets, []
     if made.diagnostics is not None and made.diagnostics.problems:
         said.append(
             f"The maps were not drawn well enough: {'; '.join(made.diagnostics.problems)}. Do "
             "not trust the ellipses yet; collect more answers or lower the dimension."
         )
-    said += [str(each.message) for each in caught if issubclass(each.category, SeparableWarning)]
+    if made.foretold is not None and made.foretold.rough > ROUGH:
+        said.append(
+            f"What a map without some of the answers would foretell is a rough guess for "
+            f"{percent(made.foretold.rough)} of them: take accuracy and calibration with care."
+        )
+    # Of a posterior the diagnostics tell more, and what data lack is told below.
+    told = SeparableWarning if made.diagnostics is not None else ConvergenceWarning
+    kinds = (told, DataWarning) if made.scale is not None else told
+    messages = dict.fromkeys(
+        str(each.message) for each in caught if issubclass(each.category, kinds)
+    )
+    said += [message[:1].upper() + message[1:] for message in messages]
+    if made.scale is not None and reading.format not in SCALING and _values(triplets) is None:
+        order = listing(triplets.names, range(triplets.n_objects), limit=20)
+        said.append(
+            f"The scale takes the stimuli in this order, from the first to the last: {order}. If "
+            "that is not their order, give their names in the right one."
+        )
     said += diagnose(triplets, min_answers=made.ensemble.n_components + 1)
     said += [warning for warning in check.warnings() if warning not in check.gaps]
     return tuple(said)

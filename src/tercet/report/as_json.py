@@ -8,8 +8,9 @@ from typing import Any
 
 from tercet.plain import plain
 from tercet.report.findings import Findings
+from tercet.report.methods import citations, methods
 from tercet.report.tables import tables
-from tercet.report.words import citations, methods, summary
+from tercet.report.words import summary
 
 __all__ = ["as_json"]
 

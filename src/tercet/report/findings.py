@@ -88,9 +88,10 @@ class Sureness(NamedTuple):
     """How sure the map is of all comparisons."""
 
     share: float  # of comparisons that are surer than the level
+    shares: tuple[tuple[float, float], ...]  # a confidence, and the share that is surer
     expected_error: float  # average uncertainty, min(π, 1 − π)
     most: tuple[Claim, ...]  # certain first
-    least: tuple[Claim, ...]  # doubtful first
+    least: tuple[Claim, ...]  # doubtful first; none that is surer than the level
     contested: tuple[Claim, ...]  # answered, more often than not, against a map that is sure
     counted: int  # comparisons looked at
     is_sample: bool  # whether these are a random choice of all

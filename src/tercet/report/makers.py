@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,10 @@ def _by_folds(maker: Bootstrap, triplets: Triplets, units: Index, settings: Sett
             rows = folds == fold
             seed = np.random.default_rng(seed_for(settings.seed, _FOLDS, fold))
             again = clone(maker).set_params(n_samples=50, random_state=seed, progress=False)
-            ensemble = again.fit(triplets[~rows], n_objects=triplets.n_objects).ensemble_
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is to be said, the fit to all answers says
+                again.fit(triplets[~rows], n_objects=triplets.n_objects)
+            ensemble = again.ensemble_
             numbers = np.unique(units[rows], return_inverse=True)[1]
             probability[rows] = held_out(ensemble, triplets[rows], numbers).probability
             bar.update(1)

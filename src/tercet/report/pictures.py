@@ -28,6 +28,7 @@ from tercet.plots.axes import COLOURS
 from tercet.plots.dimension import measured_panels
 from tercet.plots.words import LONGEST, families, plain
 from tercet.report.findings import Findings, Object
+from tercet.report.sureness import thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +102,7 @@ def _pictures(findings: Findings) -> Iterator[Picture]:
     yield Picture(
         "sureness",
         "Comparisons by how sure the map is of them",
-        lambda: _one(6.4, 3.0, plot_uncertainty, findings.ensemble),
+        lambda: _one(6.4, 3.0, plot_uncertainty, thin(findings.ensemble)),
     )
     if (found := findings.foretold) is not None:
         yield Picture(

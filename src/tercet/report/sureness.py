@@ -10,9 +10,10 @@ from tercet.provenance import seed_for
 from tercet.report.findings import Claim, Floats, Neighbour, Object, Sureness
 from tercet.simulate import all_comparisons, random_comparisons
 from tercet.triplets import Triplets
+from tercet.uses.quality.counts import mentions
 from tercet.uses.units import number_comparisons
 
-__all__ = ["describe_objects", "measure_sureness"]
+__all__ = ["describe_objects", "measure_sureness", "thin"]
 
 Index = NDArray[np.int64]
 
@@ -20,6 +21,7 @@ EXACT = 120  # objects, of which all comparisons are looked at
 SAMPLE = 500_000  # comparisons that are looked at of more objects
 DRAWS = 1000  # that are looked at
 SHOWN = 10  # comparisons of each kind
+LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # confidences at which shares are told
 NEIGHBOURS = 3
 _SAMPLE = 2  # first key of the seed
 
@@ -35,7 +37,7 @@ def measure_sureness(
         rows = random_comparisons(n, SAMPLE, random_state=rng)
     else:
         rows = all_comparisons(n)
-    thinned = _thin(ensemble)
+    thinned = thin(ensemble)
     p = thinned.triplet_probability(rows, n_jobs=n_jobs)
     confidence = np.maximum(p, 1.0 - p)
     turned = np.where((p >= 0.5)[:, None], rows, rows[:, [0, 2, 1]])
@@ -43,8 +45,10 @@ def measure_sureness(
     margin = _margin(thinned, turned, confidence)
     most = _one_an_anchor(turned, np.lexsort((-margin, -confidence)))
     least = _one_an_anchor(turned, np.argsort(confidence, kind="stable"))
+    least = least[confidence[least] <= level]
     return Sureness(
         share=float(np.mean(confidence > level)),
+        shares=tuple((at, float(np.mean(confidence > at))) for at in LEVELS),
         expected_error=float(np.mean(1.0 - confidence)),
         most=tuple(votes.claim(turned[i], confidence[i]) for i in most),
         least=tuple(votes.claim(turned[i], confidence[i]) for i in least),
@@ -54,7 +58,7 @@ def measure_sureness(
     )
 
 
-def _thin(ensemble: Ensemble) -> Ensemble:
+def thin(ensemble: Ensemble) -> Ensemble:
     """A thousand draws at most, evenly spaced."""
     return ensemble[:: -(-len(ensemble) // DRAWS)]
 
@@ -78,6 +82,11 @@ def _one_an_anchor(rows: Index, order: NDArray[np.int64]) -> Index:
     return np.asarray(order[np.sort(first)[:SHOWN]])
 
 
+def _votes(triplets: Triplets) -> Index:
+    """How many answers each row (m,) is; 1 where weights are no counts."""
+    return np.ones(len(triplets), dtype=np.int64) if triplets.votes is None else triplets.votes
+
+
 class _Votes:
     """How often comparisons were asked and what was said, looked up by the comparison."""
 
@@ -85,10 +94,8 @@ class _Votes:
         self.near: dict[tuple[int, int, int], int] = {}
         if triplets.is_quadruplets:
             return
-        counts = np.ones(len(triplets), dtype=np.int64)
-        counts = counts if triplets.votes is None else triplets.votes
         answers, place = np.unique(triplets.array, axis=0, return_inverse=True)
-        given = np.bincount(place.reshape(-1), counts).astype(np.int64)
+        given = np.bincount(place.reshape(-1), _votes(triplets)).astype(np.int64)
         self.near = {
             (a, b, c): k for (a, b, c), k in zip(answers.tolist(), given.tolist(), strict=True)
         }
@@ -122,10 +129,10 @@ def describe_objects(ensemble: Ensemble, triplets: Triplets, level: float) -> tu
     """Every object: its place, how sure that is, and its nearest neighbours."""
     n = ensemble.n_objects
     names = ensemble.names or tuple(map(str, range(n)))
-    counts = _count_answers(triplets)
+    counts = mentions(triplets, _votes(triplets))
     mean, interval = ensemble.point_mean(), ensemble.point_interval(level)
     radius = np.sqrt(np.trace(ensemble.point_covariance(), axis1=1, axis2=2))
-    thinned = _thin(ensemble)
+    thinned = thin(ensemble)
     return tuple(
         Object(
             i,
@@ -138,16 +145,6 @@ def describe_objects(ensemble: Ensemble, triplets: Triplets, level: float) -> tu
         )
         for i in range(n)
     )
-
-
-def _count_answers(triplets: Triplets) -> Index:
-    """How many answers mention each object, (n,)."""
-    votes = np.ones(len(triplets)) if triplets.votes is None else triplets.votes
-    sorted_rows = np.sort(triplets.array, axis=1)
-    fresh = np.ones(sorted_rows.shape, dtype=bool)  # an object may be twice in a quadruplet
-    fresh[:, 1:] = np.diff(sorted_rows, axis=1) > 0
-    weights = np.broadcast_to(votes[:, None], fresh.shape)[fresh]
-    return np.bincount(sorted_rows[fresh], weights, triplets.n_objects).astype(np.int64)
 
 
 def _neighbours(ensemble: Ensemble, i: int) -> tuple[Neighbour, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from tercet.metrics import reliability_table
 from tercet.report.findings import Claim, Findings
 
-__all__ = ["Cell", "Table", "tables"]
+__all__ = ["MAKERS", "Cell", "Table", "tables"]
 
 Cell = str | int | float | None
 
@@ -39,16 +39,7 @@ class Table:
 
 def tables(findings: Findings) -> dict[str, Table]:
     """All tables that there is something to put into, by their names."""
-    found = {
-        "objects": _objects(findings),
-        "comparisons": _comparisons(findings),
-        "observers": _observers(findings),
-        "dimensions": _dimensions(findings),
-        "calibration": _calibration(findings),
-        "coverage": _coverage(findings),
-        "scale": _scale(findings),
-        "questions": _questions(findings),
-    }
+    found = {name: make(findings) for name, make in MAKERS.items()}
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 
@@ -83,7 +74,7 @@ def _comparisons(findings: Findings) -> Table:
 
 
 def _claims(kind: str, claims: Iterable[Claim], findings: Findings) -> list[list[Cell]]:
-    names = findings.names
+    names, counted = findings.names, not findings.triplets.is_quadruplets
     return [
         [
             kind,
@@ -91,8 +82,8 @@ def _claims(kind: str, claims: Iterable[Claim], findings: Findings) -> list[list
             names[each.near],
             names[each.far],
             each.probability,
-            each.answers,
-            each.agreed,
+            each.answers if counted else None,
+            each.agreed if counted else None,
         ]
         for each in claims
     ]
@@ -184,3 +175,15 @@ def _cell(value: object) -> Cell:
     if isinstance(value, int | np.integer):
         return int(value)
     return None if value is None else str(value)
+
+
+MAKERS: dict[str, Callable[[Findings], Table | None]] = {
+    "objects": _objects,
+    "comparisons": _comparisons,
+    "observers": _observers,
+    "dimensions": _dimensions,
+    "calibration": _calibration,
+    "coverage": _coverage,
+    "scale": _scale,
+    "questions": _questions,
+}

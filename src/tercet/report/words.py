@@ -1,15 +1,14 @@
-"""The report in plain sentences: the summary on top, and a methods paragraph for a paper."""
+"""The report in plain sentences: the summary on top, and words that other parts share."""
 
 from __future__ import annotations
 
-from tercet.report.findings import Claim, Findings
-from tercet.report.makers import LEARN, REPLICATES
+from tercet.report.findings import Findings, Foretold
 from tercet.uses.abstain.risk import percent
 
-__all__ = ["citations", "methods", "summary", "tell_claim"]
+__all__ = ["MISFIT", "counted", "summary", "tell_calibration", "tell_p"]
 
-_WELL = 0.03  # of calibration error, below which stated and true shares are called close
-_LEARNED = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
+_WELL = 0.03  # of calibration error, below which stated and true shares are close, chance or not
+MISFIT = 0.05  # a p-value below that is called a misfit
 
 
 def summary(findings: Findings) -> list[str]:
@@ -23,10 +22,11 @@ def summary(findings: Findings) -> list[str]:
     return said
 
 
-def tell_claim(findings: Findings, claim: Claim) -> str:
-    """A comparison as a sentence."""
-    names = findings.names
-    return f"{names[claim.anchor]} is closer to {names[claim.near]} than to {names[claim.far]}"
+def tell_calibration(found: Foretold) -> str:
+    """By how much stated and true shares differ, and whether that may be chance."""
+    error, limit = found.calibration_error, found.calibration_limit
+    chance = "as chance alone may do" if error <= limit else "more than by chance alone"
+    return f"by {percent(error)} on average, {chance} (up to {percent(limit)})"
 
 
 # --- the summary ------------------------------------------------------------------------------
@@ -34,16 +34,16 @@ def tell_claim(findings: Findings, claim: Claim) -> str:
 
 def _about_data(findings: Findings) -> str:
     counts = findings.check.counts
-    who = "" if counts.observers is None else f" of {_count(counts.observers, 'observer')}"
+    who = "" if counts.observers is None else f" of {counted(counts.observers, 'observer')}"
     return (
-        f"{_count(counts.answers, 'answer')}{who} about {_count(counts.objects, 'object')}, read "
+        f"{counted(counts.answers, 'answer')}{who} about {counted(counts.objects, 'object')}, read "
         f"from {findings.reading.title}."
     )
 
 
 def _about_map(findings: Findings) -> str:
     d = findings.n_components
-    shown = f"a map of {d} dimensions" if d > 1 else "a scale: one dimension"
+    shown = f"a map of {d} dimensions" if d > 1 else "a scale, in one dimension"
     estimate = findings.dimension
     if findings.kind == "scale":
         return f"They are shown as {shown}."
@@ -77,12 +77,16 @@ def _about_sureness(findings: Findings) -> str:
 
 
 def _about_extremes(findings: Findings) -> str:
-    by_radius = sorted(findings.objects, key=lambda each: each.radius)
+    # The ends of a perceptual scale are 0 and 1 by convention, not by knowledge.
+    known = findings.objects if findings.scale is None else findings.objects[1:-1]
+    by_radius = sorted(known, key=lambda each: each.radius)
     best, worst = by_radius[0], by_radius[-1]
+    if worst.radius > 1e6 * best.radius:
+        return f"The place of {worst.name} is known least."
     return (
         f"The place of {best.name} is known best, that of {worst.name} least "
-        f"({worst.radius / max(best.radius, 1e-12):.1f} times as uncertain, from "
-        f"{_count(worst.answers, 'answer')})."
+        f"({worst.radius / best.radius:.1f} times as uncertain, from "
+        f"{counted(worst.answers, 'answer')})."
     )
 
 
@@ -92,7 +96,7 @@ def _about_foretold(findings: Findings) -> str:
         return ""
     said = (
         f"Maps that have not seen an answer foretell {percent(found.accuracy)} of the answers "
-        f"(± {percent(found.accuracy_error)})"
+        f"(standard error {percent(found.accuracy_error)})"
     )
     if (ceiling := findings.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
@@ -100,16 +104,17 @@ def _about_foretold(findings: Findings) -> str:
             "; the noise ceiling of comparisons like the repeated ones is "
             f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
-    word = "close to" if found.calibration_error < _WELL else "off"
+    is_close = found.calibration_error <= max(_WELL, found.calibration_limit)
+    word = "close to" if is_close else "off"
     return (
-        f"{said}. Its stated probabilities are {word} what happens: they differ by "
-        f"{percent(found.calibration_error)} on average."
+        f"{said}. Their stated probabilities are {word} what happens: they differ "
+        f"{tell_calibration(found)}."
     )
 
 
 def _about_fit(findings: Findings) -> str:
     if (goodness := findings.goodness) is not None:
-        poor = min(goodness.runs_p, goodness.deviance_p) < 0.05
+        poor = min(goodness.runs_p, goodness.deviance_p) < MISFIT
         word = "does not fit well" if poor else "fits"
         return (
             f"The scale {word}: {percent(goodness.daf)} of the deviance is accounted for "
@@ -119,11 +124,11 @@ def _about_fit(findings: Findings) -> str:
     fit = findings.lack_of_fit
     if fit is None:
         return ""
-    if fit.p_value < 0.05:
+    if fit.p_value < MISFIT:
         return (
-            "On repeated comparisons the model does not fit: people answer in ways that no such "
-            f"map allows (deviance {fit.ratio:.2f} times what noise gives, p = {fit.p_value:.3f}). "
-            "Read the ellipses with care."
+            "On repeated comparisons the model does not fit: the answers deviate from it "
+            f"{fit.ratio:.2f} times as much as noise would ({tell_p(fit.p_value)}). Read the "
+            f"{'ellipses' if findings.n_components > 1 else 'intervals'} with care."
         )
     return f"On repeated comparisons nothing speaks against the model (p = {fit.p_value:.2f})."
 
@@ -139,155 +144,14 @@ def _about_questions(findings: Findings) -> str:
     )
 
 
-# --- for a paper ------------------------------------------------------------------------------
-
-
-def methods(findings: Findings) -> str:
-    """A methods paragraph, ready for a paper."""
-    counts = findings.check.counts
-    who = "" if counts.observers is None else f" by {_count(counts.observers, 'observer')}"
-    kind = "quadruplets" if findings.triplets.is_quadruplets else "triplet comparisons"
-    left = "".join(
-        f" {_count(each.count, 'row')} of the file {each.reason} "
-        f"{'was' if each.count == 1 else 'were'} left out."
-        for each in findings.reading.skipped
-    )
-    return " ".join(
-        part
-        for part in (
-            f"We analysed {_count(counts.answers, 'answer')} to {kind}{who} about "
-            f"{_count(counts.objects, 'object')} with tercet {findings.versions['tercet']} "
-            f"(seed {findings.settings.seed}).{left}",
-            _methods_dimension(findings),
-            _methods_maker(findings),
-            _methods_fit(findings),
-            f"Ellipses and intervals hold {percent(findings.settings.level)} of the draws' "
-            "distribution and are conditional on the model.",
-            _methods_versions(findings),
-        )
-        if part
-    )
-
-
-def _methods_dimension(findings: Findings) -> str:
-    estimate, d = findings.dimension, findings.n_components
-    if findings.kind == "scale":
-        return ""
-    if estimate is None:
-        return f"The embedding has {_count(d, 'dimension')}, chosen in advance."
-    tried = [row.dimension for row in estimate.rows]
-    return (
-        f"Of {tried[0]} to {tried[-1]} dimensions, {d} were chosen (verdict: {estimate.verdict}) "
-        "by a corrected resampled t-test of cross-validated accuracy, and then by the "
-        "leave-one-out predictive density of the posterior."
-        + (f" {findings.dimension_note}" if findings.dimension_note else "")
-    )
-
-
-def _methods_maker(findings: Findings) -> str:
-    if findings.scale is not None:
-        scale = findings.scale
-        return (
-            "Perceptual scale values were estimated by maximum likelihood difference scaling "
-            f"({scale.made.model}; Maloney & Yang, 2003), with intervals from "
-            f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
-        )
-    if findings.kind == "bootstrap":
-        unit = findings.ensemble.provenance["settings"]["unit"]
-        return (
-            "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011) by penalised "
-            f"maximum likelihood; uncertainty is from {REPLICATES} bootstrap samples of {unit}s, "
-            "aligned by Procrustes analysis (Lohaus et al.)."
-        )
-    found = findings.diagnostics
-    assert found is not None
-    screens = (
-        " The answers of one screen together had the weight of one answer."
-        if findings.triplets.shares_screens
-        else ""
-    )
-    learned = ", ".join(_LEARNED[name] for name in LEARN[:-1]) + f" and {_LEARNED[LEARN[-1]]}"
-    return (
-        "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
-        "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a normal prior over positions, "
-        f"{learned} being estimated with them. {found.n_chains} chains of Hamiltonian Monte Carlo "
-        f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
-        f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
-        f"{screens} Draws were aligned by rotation, reflection, translation and scale for display."
-    )
-
-
-def _methods_fit(findings: Findings) -> str:
-    said = []
-    if (found := findings.foretold) is not None:
-        said.append(
-            f"Answers were foretold {found.how}: accuracy {found.accuracy:.3f} (SE "
-            f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
-            f"{found.log_loss_error:.3f}), expected calibration error "
-            f"{found.calibration_error:.3f}."
-        )
-    if (ceiling := findings.check.ceiling) is not None:
-        low, high = ceiling.accuracy_interval
-        said.append(
-            f"The noise ceiling (beta-binomial, {ceiling.n_comparisons} repeated comparisons) is "
-            f"{ceiling.accuracy:.3f} (95 % interval {low:.3f}–{high:.3f})."
-        )
-    if (fit := findings.lack_of_fit) is not None:
-        said.append(
-            f"A posterior predictive check against a saturated model of repeated comparisons gave "
-            f"p = {fit.p_value:.3f}."
-        )
-    if (goodness := findings.goodness) is not None:
-        said.append(
-            f"Goodness of fit by {len(goodness.simulated_runs)} simulations: deviance accounted "
-            f"for {goodness.daf:.3f}, p = {goodness.deviance_p:.3f}, runs of residuals p = "
-            f"{goodness.runs_p:.3f}."
-        )
-    return " ".join(said)
-
-
-def _methods_versions(findings: Findings) -> str:
-    others = ", ".join(
-        f"{_PROGRAMS.get(name, name)} {number}"
-        for name, number in findings.versions.items()
-        if name != "tercet"
-    )
-    return f"Computed with {others}."
-
-
-_PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
-
-
-def citations(findings: Findings) -> list[str]:
-    """The works that the methods paragraph names."""
-    works = [
-        "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings.",
-    ]
-    if findings.kind != "scale":
-        works.append(
-            "Tamuz, Liu, Belongie, Shamir, Kalai. Adaptively learning the crowd kernel. ICML, 2011."
-        )
-    if findings.kind == "posterior":
-        works.append(
-            "Vehtari, Gelman, Simpson, Carpenter, Bürkner. Rank-normalization, folding, and "
-            "localization: an improved R-hat. Bayesian Analysis 16, 2021."
-        )
-    if findings.foretold is not None and findings.kind == "posterior":
-        works.append(
-            "Vehtari, Gelman, Gabry. Practical Bayesian model evaluation using leave-one-out "
-            "cross-validation and WAIC. Statistics and Computing 27, 2017."
-        )
-    if findings.kind == "scale":
-        works += [
-            "Maloney, Yang. Maximum likelihood difference scaling. Journal of Vision 3(8), 2003.",
-            "Knoblauch, Maloney. MLDS: maximum likelihood difference scaling in R. Journal of "
-            "Statistical Software 25(2), 2008.",
-        ]
-    return works
-
-
 # --- small words ------------------------------------------------------------------------------
 
 
-def _count(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """So many of something."""
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def tell_p(p: float) -> str:
+    """A p-value from simulations, which is never 0."""
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"

@@ -12,7 +12,7 @@ from tercet.report.as_json import as_json
 from tercet.report.findings import Findings
 from tercet.report.page import page
 from tercet.report.pictures import draw_pictures
-from tercet.report.tables import tables
+from tercet.report.tables import MAKERS, tables
 
 __all__ = ["check_target", "write_report"]
 
@@ -27,7 +27,7 @@ def check_target(out: Path | str, answers: Path | str | None = None) -> None:
     out : Path or str
         As in `write_report`.
     answers : Path or str, optional
-        The file of answers, which must not be overwritten.
+        A file that the report is made from, which must not be overwritten.
     """
     target = Path(out)
     if not _is_page(target) and target.suffix and not target.is_dir():
@@ -35,9 +35,10 @@ def check_target(out: Path | str, answers: Path | str | None = None) -> None:
             f"a report is a file that ends in .html, or a folder; got {str(out)!r}, which ends in "
             f"{target.suffix!r}."
         )
-    if answers is not None and target.resolve() == Path(answers).resolve():
+    if answers is not None and Path(answers).resolve() in _written(target.resolve()):
         raise InputError(
-            f"the report would overwrite the answers, {str(out)!r}; name another file."
+            f"the report would overwrite {str(answers)!r}, which it is made from; name another "
+            f"{'file' if _is_page(target) else 'folder'} for it."
         )
     folder = target.parent if _is_page(target) else target
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
@@ -81,6 +82,14 @@ def write_report(findings: Findings, out: Path | str) -> list[Path]:
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}.") from error
     return written
+
+
+def _written(target: Path) -> set[Path]:
+    """The files that a report may write there, but for pictures."""
+    if _is_page(target):
+        return {target}
+    files = ["report.html", "report.json", "map.npz", *(f"{key}.csv" for key in MAKERS)]
+    return {target, *((target / file).resolve() for file in files)}
 
 
 def _is_page(target: Path) -> bool:

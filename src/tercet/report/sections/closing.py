@@ -9,9 +9,9 @@ import shlex
 from tercet.report.as_json import as_json
 from tercet.report.findings import Findings
 from tercet.report.markup import Section, items, name, paragraphs, text
+from tercet.report.methods import citations, methods
 from tercet.report.parts import Parts
 from tercet.report.sections.opening import file_name
-from tercet.report.words import citations, methods
 
 __all__ = ["downloads_section", "footer", "methods_section"]
 
@@ -60,6 +60,13 @@ def footer(findings: Findings) -> str:
 def _command(findings: Findings) -> str:
     settings = findings.settings
     words = ["tercet", "report", file_name(findings), "--format", findings.reading.format]
+    if findings.reading.columns:
+        pairs = (f"{word}={title}" for word, title in findings.reading.columns.items())
+        words += ["--columns", ",".join(pairs)]
+    if findings.reading.named:
+        words += ["--names", "names.txt"]
+    if findings.reading.left_out:
+        words += ["--leave-out", ",".join(findings.reading.left_out)]
     if settings.dimension is not None:
         words += ["--dim", str(settings.dimension)]
     if settings.uncertainty is not None:

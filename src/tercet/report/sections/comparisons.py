@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tercet.plots.uncertainty import sureness
 from tercet.report.findings import Claim, Findings
 from tercet.report.markup import Section, fold, name, paragraphs, prose, rows_of, table, text
 from tercet.report.parts import Parts
 from tercet.uses.abstain.risk import percent
 
 __all__ = ["comparisons_section"]
-
-SHOWN = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # confidences
 
 
 def comparisons_section(parts: Parts) -> Section:
@@ -33,14 +30,14 @@ def comparisons_section(parts: Parts) -> Section:
     )
     body = [paragraphs([intro]), parts.picture("sureness", caption), _shares(findings)]
     body += [
-        _claims("Most certain", "One for each anchor, the clearest first.", sure.most, findings),
-        _claims(
-            "Least certain",
-            "Here the map cannot tell. The two distances may be equal, or nobody was asked.",
-            sure.least,
-            findings,
-        ),
+        _claims("Most certain", "One for each anchor, the clearest first.", sure.most, findings)
     ]
+    if sure.least:
+        why = (
+            "Here the map knows least, one for each anchor. The two distances may be equal, or too "
+            "few were asked."
+        )
+        body.append(_claims("Least certain", why, sure.least, findings))
     if sure.contested:
         why = (
             f"The map is more than {level} certain of these, and most of those who were asked said "
@@ -52,10 +49,9 @@ def comparisons_section(parts: Parts) -> Section:
 
 def _shares(findings: Findings) -> str:
     """The numbers behind the picture."""
-    found = sureness(findings.ensemble)
-    rows = rows_of([(percent(at), percent(found.at(at))) for at in SHOWN])
+    rows = rows_of([(percent(at), percent(share)) for at, share in findings.sureness.shares])
     title = "Shares of comparisons"
-    return fold(title, table(["at least so sure", "comparisons"], rows, title))
+    return fold(title, table(["surer than", "comparisons"], rows, title))
 
 
 def _claims(title: str, why: str, claims: Sequence[Claim], findings: Findings) -> str:

@@ -64,8 +64,7 @@ def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
 
 
 def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:
-    gaps = " ".join(check.gaps) or "yes: every object is tied to all others by answers"
-    yield "connected", gaps
+    yield "gaps", " ".join(check.gaps) or "none: every object is tied to all others by answers"
     if check.catch_trials:
         yield "catch trials passed", f"{check.catch_passed} of {check.catch_trials}"
 

@@ -7,6 +7,7 @@ import math
 from tercet.report.markup import Section, paragraphs
 from tercet.report.parts import Parts
 from tercet.uses.abstain.risk import percent
+from tercet.uses.quality.guessing import CANNOT_TELL
 
 __all__ = ["observers_section"]
 
@@ -30,7 +31,11 @@ def observers_section(parts: Parts) -> Section:
     said += [f"{each.observer}: {', '.join(each.flags)}." for each in flagged[:8]]
     if len(flagged) > 8:
         said.append(f"{len(flagged) - 8} more need attention; see the table.")
-    if not flagged:
+    unknown = sum(each.verdict == CANNOT_TELL for each in check.observers)
+    if unknown:
+        whom = "any of them" if unknown == len(check.observers) else f"{unknown} of them"
+        said.append(f"Whether {whom} guessed cannot be told.")
+    elif not flagged:
         said.append("Nobody looks like guessing, or like answering the other way round.")
     if check.catch_trials:
         said.append(f"{check.catch_passed} of {check.catch_trials} catch trials were passed.")

@@ -55,7 +55,10 @@ def _figures(findings: Findings) -> str:
     sure = f"of all comparisons are more than {level} certain"
     shown.append((f"{100 * findings.sureness.share:.0f} %", sure))
     if foretold is not None:
-        best = "" if ceiling is None else f"; the noise ceiling is {100 * ceiling.accuracy:.0f} %"
+        best = ""
+        if ceiling is not None:
+            low, high = (f"{100 * end:.0f}" for end in ceiling.accuracy_interval)
+            best = f"; the noise ceiling lies between {low} and {high} %"
         shown.append((f"{100 * foretold.accuracy:.0f} %", f"of unseen answers foretold{best}"))
     cells = "".join(f"<div><dd>{prose(n)}</dd><dt>{prose(what)}</dt></div>" for n, what in shown)
     return f'<dl class="figures">{cells}</dl>'
@@ -67,7 +70,7 @@ def _many(count: int) -> str:
 
 def _careful(findings: Findings) -> str:
     if not findings.warnings:
-        return '<p class="calm">Nothing in these answers calls for special care.</p>'
+        return '<p class="calm">Nothing else in these answers calls for special care.</p>'
     return (
         '<aside class="careful" role="note" aria-labelledby="careful">'
         f'<h2 id="careful">What to be careful about</h2>{items(findings.warnings)}</aside>'

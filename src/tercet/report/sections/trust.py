@@ -9,13 +9,12 @@ from tercet.posterior.diagnostics import R_HAT
 from tercet.report.findings import Findings, Foretold
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
+from tercet.report.words import MISFIT, tell_calibration, tell_p
 from tercet.uses.abstain.risk import percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.scale import GoodnessOfFit
 
 __all__ = ["abstain_section", "trust_section"]
-
-MISFIT = 0.05  # a p-value below that is called a misfit
 
 
 def trust_section(parts: Parts) -> Section:
@@ -40,8 +39,8 @@ def trust_section(parts: Parts) -> Section:
     body.append(table(["what", "found", "in words"], rows, "Goodness of fit"))
     residuals = (
         "Left: how far each answer is from what the scale says, sorted; it should stay within the "
-        "band. Right: how often the sign of these changes, in the order of the questions; few "
-        "changes mean that the scale misses something."
+        "band. Right: how often the sign of these changes, in the order of what the scale "
+        "foretells, beside simulations; few changes mean that the scale misses something."
     )
     body.append(parts.picture("residuals", residuals))
     return Section("trust", "How far to trust it", "".join(body))
@@ -72,9 +71,9 @@ def abstain_section(parts: Parts) -> Section | None:
 def _calibrated(found: Foretold) -> str:
     return (
         f"Every answer was foretold by maps that had not seen it ({found.how}). Confidence and the "
-        f"share that came out right differ by {percent(found.calibration_error)} on average. This "
-        "is about what people answer, which noise keeps from ever being certain; how sure the map "
-        "is of the truth is another question."
+        f"share that came out right differ {tell_calibration(found)}. This is about what people "
+        "answer, which noise keeps from ever being certain; how sure the map is of the truth is "
+        "another question."
     )
 
 
@@ -84,7 +83,7 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
         return
     accuracy = f"{percent(found.accuracy)} ± {percent(found.accuracy_error)}"
     if ceiling is None:
-        best = "A coin has 50 %. The most possible is unknown: nothing was asked twice."
+        best = f"A coin has 50 %. The most possible is unknown: {findings.check.no_repeats}."
     else:
         best = (
             f"A coin has 50 %. On comparisons like the repeated ones no model can have more than "
@@ -97,9 +96,10 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
     yield "log-loss of unseen answers", f"{found.log_loss:.3f} ± {found.log_loss_error:.3f}", coin
     if found.rough > 0.0:
         yield (
-            "answers for which this is a rough guess",
+            "left out only roughly",
             percent(found.rough),
-            "The map depends strongly on these few. Leaving them out could only be approximated.",
+            "The map depends strongly on these. What it would be without them is a rough guess, "
+            "and the numbers above with it.",
         )
 
 
@@ -113,7 +113,7 @@ def _fit(found: LackOfFit | None) -> Iterator[tuple[str, str, str]]:
         else "No more than noise would deviate. The model fits as far as the repeats can tell."
     )
     numbers = (
-        f"deviance {found.deviance:.0f}, {found.expected:.0f} expected; p = {found.p_value:.3f}"
+        f"deviance {found.deviance:.0f}, {found.expected:.0f} expected; {tell_p(found.p_value)}"
     )
     yield "lack of fit on repeated comparisons", numbers, words
 
@@ -124,11 +124,11 @@ def _scale_fit(found: GoodnessOfFit | None) -> Iterator[tuple[str, str, str]]:
     yield (
         "deviance accounted for",
         percent(found.daf),
-        f"0 % is a coin. Answers simulated from the scale fit no better with p = "
-        f"{found.deviance_p:.3f}.",
+        f"0 % is a coin. Answers simulated from the scale fit no better with "
+        f"{tell_p(found.deviance_p)}.",
     )
     words = "Few runs: the scale misses something." if found.runs_p < MISFIT else "As it should be."
-    yield "runs of residuals", f"{found.runs:.0f}; p = {found.runs_p:.3f}", words
+    yield "runs of residuals", f"{found.runs:.0f}; {tell_p(found.runs_p)}", words
 
 
 def _draws(findings: Findings) -> Iterator[tuple[str, str, str]]:

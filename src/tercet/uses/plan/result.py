@@ -128,6 +128,10 @@ class AnswerPlan:
             f"so many, {self._share()} of such experiments reach it."
         )
 
+    @property
+    def _falls(self) -> bool:
+        return MEASURES[self.measure].lower_is_better
+
     def _share(self) -> str:
         return "half" if self.assurance == 0.5 else f"{100 * self.assurance:.3g} %"
 
@@ -137,6 +141,9 @@ class AnswerPlan:
     def _outlook(self) -> str:
         """What going on would bring, from the last doubling of all answers, or nearly so."""
         last = self.rows[-1]
+        better = self.target - last.median if self._falls else last.median - self.target
+        if better >= 0.0:
+            return f"Half of such experiments reach it, but not {self._share()}; try more."
         half = (last.answers + self.pilot) / 2.0
         before = [row for row in self.rows[:-1] if row.answers + self.pilot <= 1.01 * half]
         if not before:

@@ -135,8 +135,7 @@ def count(prepared: Prepared) -> Counts:
     """Count answers, comparisons, objects, observers and screens."""
     triplets, votes = prepared.triplets, prepared.votes
     names, screens, observer = triplets.names, triplets.screens, prepared.observer
-    columns = triplets.shape[1]
-    mentioned = tally(triplets.array.ravel(), np.repeat(votes, columns), triplets.n_objects)
+    mentioned = mentions(triplets, votes)
     rarest = np.argsort(mentioned, kind="stable")[:LISTED].tolist()
     return Counts(
         answers=triplets.n_answers,
@@ -150,6 +149,13 @@ def count(prepared: Prepared) -> Counts:
         if observer is None
         else spread(tally(observer, votes, len(prepared.labels))),
     )
+
+
+def mentions(triplets: Triplets, votes: Index) -> Index:
+    """How many answers mention each object, (n,); one that is twice in a row counts once."""
+    rows = np.sort(triplets.array, axis=1)
+    fresh = np.diff(rows, axis=1, prepend=-1) > 0
+    return tally(rows[fresh], np.repeat(votes, fresh.sum(axis=1)), triplets.n_objects)
 
 
 def find_repeats(prepared: Prepared) -> Repeats | str:

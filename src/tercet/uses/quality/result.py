@@ -23,7 +23,9 @@ __all__ = ["AnswerCheck"]
 
 WIDTH = 100
 SHOWN = 10  # observers in the printed table
-HARDLY = 0.6  # of repeated answers could be foretold: the task is close to guessing
+# Share of repeated answers that can be foretold where the task is close to guessing: the estimate,
+# and what it may be at the most (few repeats do not tell).
+HARDLY, AT_MOST = 0.6, 0.75
 
 
 @dataclass(frozen=True)
@@ -225,10 +227,11 @@ def _about_care(found: AnswerCheck) -> list[str]:
 def find_warnings(found: AnswerCheck) -> list[str]:
     """What needs attention, and what to do about it."""
     said = [*found.gaps]
-    if found.ceiling is not None and found.ceiling.accuracy < HARDLY:
+    ceiling = found.ceiling
+    if ceiling and ceiling.accuracy < HARDLY and ceiling.accuracy_interval[1] < AT_MOST:
         said.append(
             "Answers to the same comparison hardly agree with each other: no model can foretell "
-            f"more than {percent(found.ceiling.accuracy)} of them. Check that the question was "
+            f"more than {percent(ceiling.accuracy)} of them. Check that the question was "
             "understood and that the columns of the file are the right ones."
         )
     if not math.isnan(found.typical) and math.isinf(found.answers_needed):

@@ -1,0 +1,193 @@
+"""A methods paragraph for a paper, and the works it names."""
+
+from __future__ import annotations
+
+from tercet.report.findings import Findings
+from tercet.report.makers import LEARN, REPLICATES
+from tercet.report.sureness import thin
+from tercet.report.words import counted, tell_p
+from tercet.uncertainty import default_method
+from tercet.uses.abstain.risk import percent
+
+__all__ = ["citations", "methods"]
+
+_LEARNED = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
+_PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
+
+
+def methods(findings: Findings) -> str:
+    """A methods paragraph, ready for a paper."""
+    counts = findings.check.counts
+    who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
+    kind = "quadruplets" if findings.triplets.is_quadruplets else "triplet comparisons"
+    left = "".join(
+        f" {counted(each.count, 'row')} of the file {each.reason} {_were(each.count)} left out."
+        for each in findings.reading.skipped
+    )
+    if (catch := findings.reading.catch) is not None:
+        many = len(catch.passed)
+        left += f" {counted(many, 'catch trial')} {_were(many)} kept apart."
+    if findings.triplets.weights is not None and findings.triplets.votes is None:
+        left += " The answers had the weights that the file gives them."
+    return " ".join(
+        part
+        for part in (
+            f"We analysed {counted(counts.answers, 'answer')} to {kind}{who} about "
+            f"{counted(counts.objects, 'object')} with tercet {findings.versions['tercet']} "
+            f"(seed {findings.settings.seed}).{left}",
+            _methods_dimension(findings),
+            _methods_maker(findings),
+            _methods_fit(findings),
+            _methods_comparisons(findings),
+            f"{'Ellipses and intervals' if findings.n_components > 1 else 'Intervals'} hold "
+            f"{percent(findings.settings.level)} of the draws' distribution and, as all "
+            "probabilities, are conditional on the model.",
+            _methods_versions(findings),
+        )
+        if part
+    )
+
+
+def _methods_dimension(findings: Findings) -> str:
+    estimate, d = findings.dimension, findings.n_components
+    if findings.kind == "scale":
+        return ""
+    if findings.settings.dimension is not None:
+        return f"The embedding has {counted(d, 'dimension')}, chosen in advance."
+    if estimate is None:
+        return findings.dimension_note
+    tried = [row.dimension for row in estimate.rows]
+    chosen = f"{d} {_were(d)} chosen (verdict: {estimate.verdict})"
+    if estimate.dimension is None:
+        chosen = "none could be chosen"
+    return (
+        f"Of {tried[0]} to {tried[-1]} dimensions, {chosen} by a corrected resampled t-test of "
+        "cross-validated accuracy (Künstle et al., 2022), and then by the leave-one-out predictive "
+        f"density of the posterior. {findings.dimension_note}"
+    ).strip()
+
+
+def _methods_maker(findings: Findings) -> str:
+    if findings.scale is not None:
+        scale = findings.scale
+        return (
+            "Perceptual scale values were estimated by maximum likelihood difference scaling "
+            f"({scale.made.model}; Maloney & Yang, 2003), with intervals from "
+            f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
+        )
+    if findings.kind == "bootstrap":
+        unit = findings.ensemble.provenance["settings"]["unit"]
+        return (
+            "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011) by penalised "
+            f"maximum likelihood; uncertainty is from {REPLICATES} bootstrap samples of {unit}s, "
+            "aligned by Procrustes analysis."
+        )
+    found = findings.diagnostics
+    assert found is not None
+    screens = (
+        " The answers of one screen together had the weight of one answer."
+        if findings.triplets.shares_screens
+        else ""
+    )
+    learned = ", ".join(_LEARNED[name] for name in LEARN[:-1]) + f" and {_LEARNED[LEARN[-1]]}"
+    return (
+        "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
+        "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions, "
+        f"{learned} being estimated with them. {found.n_chains} chains of Hamiltonian Monte Carlo "
+        f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
+        f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
+        f"{screens} Draws were aligned by rotation, reflection, translation and scale for display."
+    )
+
+
+def _methods_comparisons(findings: Findings) -> str:
+    """How the probability of a comparison was found (Lohaus et al., section 3.2)."""
+    if default_method(len(thin(findings.ensemble))) == "vote":
+        how = "is the share of draws in which it holds"
+    else:
+        how = (
+            "is that of a normal distribution with the mean and the standard deviation that the "
+            "difference of its two distances has over the samples"
+        )
+    return f"The probability that one distance is smaller than another {how} (Lohaus et al.)."
+
+
+def _methods_fit(findings: Findings) -> str:
+    said = []
+    if (found := findings.foretold) is not None:
+        by = (
+            ", by Pareto-smoothed importance sampling (Vehtari et al., 2017)"
+            if findings.kind == "posterior"
+            else ""
+        )
+        said.append(
+            f"Answers were foretold, {found.how}{by}: accuracy {found.accuracy:.3f} (SE "
+            f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
+            f"{found.log_loss_error:.3f}), expected calibration error "
+            f"{found.calibration_error:.3f} (up to {found.calibration_limit:.3f} by chance alone)."
+        )
+    if (ceiling := findings.check.ceiling) is not None:
+        low, high = ceiling.accuracy_interval
+        repeated = counted(ceiling.n_comparisons, "repeated comparison")
+        said.append(
+            f"The noise ceiling (beta-binomial, {repeated}) is {ceiling.accuracy:.3f} (95 % "
+            f"interval {low:.3f}–{high:.3f})."
+        )
+    if (fit := findings.lack_of_fit) is not None:
+        said.append(
+            f"A posterior predictive check against a saturated model of repeated comparisons gave "
+            f"{tell_p(fit.p_value)}."
+        )
+    if (goodness := findings.goodness) is not None:
+        said.append(
+            f"Goodness of fit by {len(goodness.simulated_runs)} simulations (Knoblauch & Maloney, "
+            f"2008): deviance accounted for {goodness.daf:.3f}, {tell_p(goodness.deviance_p)}, "
+            f"runs of residuals {tell_p(goodness.runs_p)}."
+        )
+    return " ".join(said)
+
+
+def _methods_versions(findings: Findings) -> str:
+    others = ", ".join(
+        f"{_PROGRAMS.get(name, name)} {number}"
+        for name, number in findings.versions.items()
+        if name != "tercet"
+    )
+    return f"Computed with {others}."
+
+
+def citations(findings: Findings) -> list[str]:
+    """The works that the methods paragraph names."""
+    works = [
+        "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings.",
+    ]
+    if findings.kind != "scale":
+        works.append(
+            "Tamuz, Liu, Belongie, Shamir, Kalai. Adaptively learning the crowd kernel. ICML, 2011."
+        )
+    if findings.dimension is not None:
+        works.append(
+            "Künstle, von Luxburg, Wichmann. Estimating the perceived dimension of psychophysical "
+            "stimuli using triplet accuracy and hypothesis testing. Journal of Vision 22(13), 2022."
+        )
+    if findings.kind == "posterior":
+        works.append(
+            "Vehtari, Gelman, Simpson, Carpenter, Bürkner. Rank-normalization, folding, and "
+            "localization: an improved R-hat. Bayesian Analysis 16, 2021."
+        )
+    if findings.foretold is not None and findings.kind == "posterior":
+        works.append(
+            "Vehtari, Gelman, Gabry. Practical Bayesian model evaluation using leave-one-out "
+            "cross-validation and WAIC. Statistics and Computing 27, 2017."
+        )
+    if findings.kind == "scale":
+        works += [
+            "Maloney, Yang. Maximum likelihood difference scaling. Journal of Vision 3(8), 2003.",
+            "Knoblauch, Maloney. MLDS: maximum likelihood difference scaling in R. Journal of "
+            "Statistical Software 25(2), 2008.",
+        ]
+    return works
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
