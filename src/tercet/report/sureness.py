@@ -19,7 +19,9 @@ Index = NDArray[np.int64]
 
 EXACT = 120  # objects, of which all comparisons are looked at
 SAMPLE = 500_000  # comparisons that are looked at of more objects
-DRAWS = 1000  # that are looked at
+DRAWS = 1000  # that are looked at, and more of them where there are few objects:
+WORK = 10**9  # draws times the third power of the number of objects
+TABLE = 2 * 10**7  # distances held at a time
 SHOWN = 10  # comparisons of each kind
 LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # confidences at which shares are told
 NEIGHBOURS = 3
@@ -59,8 +61,9 @@ def measure_sureness(
 
 
 def thin(ensemble: Ensemble) -> Ensemble:
-    """A thousand draws at most, evenly spaced."""
-    return ensemble[:: -(-len(ensemble) // DRAWS)]
+    """Evenly spaced draws, all of them where there are few objects, else about a thousand."""
+    most = max(DRAWS, WORK // ensemble.n_objects**3)
+    return ensemble[:: -(-len(ensemble) // most)]
 
 
 def _margin(ensemble: Ensemble, rows: Index, confidence: Floats) -> Floats:
@@ -69,7 +72,7 @@ def _margin(ensemble: Ensemble, rows: Index, confidence: Floats) -> Floats:
     Many comparisons are certain in all draws; this says which of them are most clearly so.
     """
     margin = np.zeros(len(rows))
-    top = np.flatnonzero(confidence == confidence.max())[:20_000]
+    top = np.flatnonzero(confidence == confidence.max())[: TABLE // len(ensemble)]
     near, far = (ensemble.distances(rows[top][:, [0, k]]) for k in (1, 2))
     difference = far - near
     margin[top] = difference.mean(axis=0) / np.maximum(difference.std(axis=0), 1e-12)
