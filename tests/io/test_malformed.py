@@ -40,7 +40,7 @@ def huge_npy():
 
 ODD, CENTRAL = "similar1,similar2,odd\n", "central,other1,other2\n"
 QUADS, TRIADS = "resp,S1,S2,S3,S4\n", "resp,S1,S2,S3\n"
-GRID = "anchor,chosen,shown\n"
+GRID, TIDY = "anchor,chosen,shown\n", "anchor,near,far\n"
 # what it is, its content, the format that is asked for, words of the message
 FILES = [
     # tidy tables
@@ -98,6 +98,8 @@ FILES = [
     ("odd, twice", ODD + "0,1,2\n3,3,1\n", None, "line 3: similar1 and similar2 are both '3'"),
     ("odd, the same", ODD + "0,1,1\n", None, "line 2: odd and similar2 are both '1'"),
     ("odd, a gap", ODD + "0,,1\n", None, "line 2: the cell 'similar2' is empty"),
+    ("joined", TIDY + "a,b,c\n" + TIDY + "b,c,a\n", None, "line 3: the header comes again"),
+    ("joined odd", ODD + "0,1,2\n" + ODD, None, "line 3: the header comes again (1 in all"),
     ("odd, none", ODD + "0,1,\n", None, "none of 1 row is an answer: 1 row without an answer"),
     ("odd, two columns", "0 1\n0 1\n", "odd-one-out", "columns similar1, similar2, odd are needed"),
     ("odd, nobody", "similar1,similar2,odd,participant\n0,1,2,\n", None, "'participant' is empty"),

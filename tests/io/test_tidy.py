@@ -240,3 +240,12 @@ def test_a_reading_counts_votes_and_knows_what_it_was_told(save):
     assert reading.columns == {"anchor": "probe"}
     assert reading.named
     assert not read_file(path).named
+
+
+def test_numbers_with_a_comma_where_semicolons_stand_between_cells(save):
+    content = "anchor;near;far;response_time;weight\na;b;c;1,25;2\nb;c;a;0,5;1,5\n"
+    T = read_triplets(save(content))
+    assert T.response_times.tolist() == [1.25, 0.5]
+    assert T.weights.tolist() == [2.0, 1.5]
+    with pytest.raises(InputError, match="line 2: the response time is '1,25', not a number"):
+        read_triplets(save('anchor,near,far,response_time\na,b,c,"1,25"\n'))

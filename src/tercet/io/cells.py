@@ -41,6 +41,8 @@ class Cells:
     header_line : int
     unit : str
         What ``lines`` count, in files that have no lines.
+    decimal_comma : bool
+        Whether numbers may have a comma for the point, as where semicolons stand between cells.
     """
 
     path: str
@@ -50,6 +52,7 @@ class Cells:
     lines: Sequence[int | str]
     header_line: int = 1
     unit: str = "line"
+    decimal_comma: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -140,6 +143,18 @@ class Cells:
                 f"({np.count_nonzero(blank)} empty cells in all). Fill it or remove the line."
             )
 
+    def reject_repeated_header(self) -> None:
+        """Refuse rows that are the header again, as when files are put together."""
+        place = {cell: code for code, cell in enumerate(self.unique)}
+        header = [place.get(title, -1) for title in self.header]
+        again = (self.codes == header).all(axis=1)
+        if again.any():
+            raise InputError(
+                f"{self.where(int(again.argmax()))}: the header comes again "
+                f"({np.count_nonzero(again)} in all), as when files are put together. "
+                "Remove the line."
+            )
+
     def text(self, codes: Codes) -> NDArray[np.object_]:
         """The cells of these codes as text."""
         return np.array(self.unique, dtype=object)[codes]
@@ -182,7 +197,7 @@ class Cells:
             cell = self.unique[code]
             try:
                 if cell or not blank:
-                    values[code] = float(cell)
+                    values[code] = float(cell.replace(",", ".") if self.decimal_comma else cell)
             except ValueError:
                 row = int((codes == code).argmax())
                 raise InputError(
@@ -236,6 +251,7 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
     codes, lines = array("q"), array("q")
     header: list[str] = []
     header_line = 1
+    delimiter = _find_delimiter(text) if delimiter is None else delimiter
     for line, row in _rows(path, text, delimiter):
         if not header:
             header, header_line = [cell.strip() for cell in row], line
@@ -250,7 +266,8 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
     if not header:
         raise InputError(f"{path} is empty; at least one answer is needed.")
     table = np.array(codes, dtype=np.int64).reshape(len(lines), len(header))
-    return Cells(path, header, list(place), table, lines, header_line)
+    comma = delimiter != ","
+    return Cells(path, header, list(place), table, lines, header_line, decimal_comma=comma)
 
 
 def read_words(path: str, text: str) -> Cells:
@@ -281,16 +298,19 @@ def read_words(path: str, text: str) -> Cells:
 
 def first_row(path: str, text: str, delimiter: str | None = None) -> list[str]:
     """The cells of the first row that is not empty; none if there is no such row."""
-    for _, row in _rows(path, text, delimiter):
+    for _, row in _rows(path, text, _find_delimiter(text) if delimiter is None else delimiter):
         return [cell.strip() for cell in row]
     return []
 
 
-def _rows(path: str, text: str, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+def _find_delimiter(text: str) -> str:
+    """A comma, a semicolon or a tab, whichever the first line has most of."""
+    first_line = text.lstrip().partition("\n")[0]
+    return max(",;\t", key=first_line.count)
+
+
+def _rows(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not empty, with the line on which each ends."""
-    if delimiter is None:
-        first_line = text.lstrip().partition("\n")[0]
-        delimiter = max(",;\t", key=first_line.count)
     reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
     try:
         for row in reader:

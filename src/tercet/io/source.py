@@ -108,6 +108,7 @@ class Source:
             raise InputError(
                 f"{self.path} has a header but no answers; at least one answer is needed."
             )
+        self.cells.reject_repeated_header()
         return self.cells
 
     @cached_property

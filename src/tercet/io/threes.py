@@ -88,7 +88,7 @@ class Threes:
         width = len(table.header)
         if width in (3, 4) and all(table.is_integer()[code] for code in table.codes[0]):
             return table.titled([*self.headerless, "observer"][:width])
-        return source.table
+        return source.cells
 
     def _layout(self, titles: set[str] | frozenset[str]) -> tuple[str, ...] | None:
         """The titles of the one and of the others, or of all three, if they are all there."""
