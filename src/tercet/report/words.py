@@ -118,8 +118,8 @@ def _about_fit(findings: Findings) -> str:
         word = "does not fit well" if poor else "fits"
         return (
             f"The scale {word}: {percent(goodness.daf)} of the deviance is accounted for "
-            f"(simulated answers fit no better with p = {goodness.deviance_p:.2f}; runs p = "
-            f"{goodness.runs_p:.2f})."
+            f"(simulated answers fit no better: {tell_p(goodness.deviance_p)}; runs of residuals: "
+            f"{tell_p(goodness.runs_p)})."
         )
     fit = findings.lack_of_fit
     if fit is None:
