@@ -11,7 +11,7 @@ from tercet.cli.common import (
     add_form,
     add_out,
     add_reading,
-    progress_of,
+    effort_of,
     read_answers,
     several,
     share,
@@ -83,11 +83,7 @@ def run(options: argparse.Namespace) -> int:
     triplets = read_answers(options).triplets
     penalty = 0.0 if options.paper else options.penalty
     estimator = penalised(options.model or "ste", options.dim, penalty)
-    effort: dict[str, Any] = {
-        "n_jobs": options.jobs,
-        "random_state": options.seed,
-        "progress": progress_of(options),
-    }
+    effort = effort_of(options)
     if options.paper:
         maker = Bootstrap.paper(estimator, **effort)
     else:

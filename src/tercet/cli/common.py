@@ -31,6 +31,7 @@ __all__ = [
     "add_seed",
     "count",
     "dimensions",
+    "effort_of",
     "jobs",
     "load_map",
     "natural",
@@ -173,6 +174,15 @@ def add_out(parser: argparse.ArgumentParser, what: str, *, required: bool = Fals
 def progress_of(options: argparse.Namespace) -> bool | None:
     """Whether to show progress: on a terminal only, and not if ``--quiet``."""
     return False if options.quiet else None
+
+
+def effort_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options of `add_effort` are called in Python."""
+    return {
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+        "progress": progress_of(options),
+    }
 
 
 # --- kinds of values --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from tercet.cli.common import (
     add_out,
     add_reading,
     count,
-    progress_of,
+    effort_of,
     read_answers,
     words,
 )
@@ -98,9 +98,7 @@ def run(options: argparse.Namespace) -> int:
         holdout=holdout,
         unit=options.unit,
         folds=options.folds,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        progress=progress_of(options),
+        **effort_of(options),
     )
     rows = [
         {name: value for name, value in row.items() if name != "failed_refits"}

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tercet.cli.common import add_command, add_seed
+from tercet.cli.common import add_command, add_effort, progress_of
 
 __all__ = ["add_to", "run"]
 
@@ -37,11 +37,12 @@ def add_to(commands: Any) -> None:
         metavar="DIR",
         help="folder to write to (default: demo)",
     )
-    add_seed(parser)
+    add_effort(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the demonstration."""
-    from tercet.demo import main
+    from tercet.demo import run_demo
 
-    return main(["--out", str(options.out), "--seed", str(options.seed)])
+    run_demo(options.out, options.seed, options.jobs, progress_of(options))
+    return 0

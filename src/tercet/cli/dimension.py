@@ -13,7 +13,7 @@ from tercet.cli.common import (
     add_reading,
     count,
     dimensions,
-    progress_of,
+    effort_of,
     read_answers,
 )
 from tercet.cli.output import Result, check_out, emit, write_rows
@@ -78,9 +78,7 @@ def run(options: argparse.Namespace) -> int:
         folds=options.folds,
         repeats=options.repeats,
         thorough=not options.quick,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        progress=progress_of(options),
+        **effort_of(options),
     )
     rows = found.records()
     write_rows(options, rows)

@@ -13,8 +13,8 @@ from tercet.cli.common import (
     add_format,
     add_out,
     count,
+    effort_of,
     positive,
-    progress_of,
     read_answers,
     share,
 )
@@ -139,9 +139,7 @@ def run(options: argparse.Namespace) -> int:
         answers=options.answers,
         limit=options.limit,
         repeats=options.repeats,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        progress=progress_of(options),
+        **effort_of(options),
     )
     rows = [row._asdict() for row in found.rows]
     if options.out is not None:

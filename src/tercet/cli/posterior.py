@@ -12,8 +12,8 @@ from tercet.cli.common import (
     add_out,
     add_reading,
     count,
+    effort_of,
     natural,
-    progress_of,
     read_answers,
     several,
     words,
@@ -96,11 +96,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--paper settles --samples, --warmup, --chains and --learn; leave them.")
     model = options.model or ("ste" if options.paper else "ckl")
     estimator = make_estimator(model, options.dim)
-    effort: dict[str, Any] = {
-        "n_jobs": options.jobs,
-        "random_state": options.seed,
-        "progress": progress_of(options),
-    }
+    effort = effort_of(options)
     if options.paper:
         maker = Posterior.paper(estimator, **effort)
     else:

@@ -13,7 +13,7 @@ from tercet.cli.common import (
     add_form,
     add_out,
     add_reading,
-    progress_of,
+    effort_of,
     read_answers,
     several,
 )
@@ -100,9 +100,7 @@ def run(options: argparse.Namespace) -> int:
         triplets,
         _stimuli(options, triplets),
         **_settings(options, triplets.shares_screens),
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        progress=progress_of(options),
+        **effort_of(options),
     )
     rows = _rows(found)
     write_rows(options, rows)

@@ -16,7 +16,9 @@ from tercet.report import Settings, analyse, summary, write_report
 __all__ = ["main", "run_demo"]
 
 
-def run_demo(out: Path, seed: int = 0, progress: bool | None = None) -> None:
+def run_demo(
+    out: Path, seed: int = 0, n_jobs: int | None = None, progress: bool | None = None
+) -> None:
     """Run the demonstration, and print what it finds and where it is.
 
     Parameters
@@ -25,6 +27,8 @@ def run_demo(out: Path, seed: int = 0, progress: bool | None = None) -> None:
         The folder to write to: answers.csv, report.html and truth.png.
     seed : int
         Of the simulated world.
+    n_jobs : int, optional
+        Threads, all cores by default; the result does not depend on them.
     progress : bool, optional
         Whether to show progress bars; by default on a terminal only.
     """
@@ -37,7 +41,7 @@ def run_demo(out: Path, seed: int = 0, progress: bool | None = None) -> None:
     write_triplets(world.answers, answers)
     print(f"A simulated world: {world.answers}\nIts answers: {answers}\n")
 
-    findings = analyse(read_file(answers), Settings(seed=seed, progress=progress))
+    findings = analyse(read_file(answers), Settings(seed=seed, n_jobs=n_jobs, progress=progress))
     print("\n".join(f"- {sentence}" for sentence in summary(findings)))
     print("\n".join(f"! {warning}" for warning in findings.warnings))
     truth = look(world, findings.ensemble, findings.settings.level)
