@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +46,15 @@ def test_results_come_in_order_and_are_kept(tmp_path):
 def test_the_number_of_processes_changes_nothing(tmp_path):
     one, two = (run(*range(6), folder=tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
     assert [r["rows"] for r in one] == [r["rows"] for r in two]
+
+
+def test_a_folder_is_meant_from_where_it_was_said(tmp_path, monkeypatch):
+    """Processes are used again, and were started elsewhere."""
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        monkeypatch.chdir(tmp_path / place)
+        assert values(run(4, 5, 6, folder=Path("kept"), jobs=2)) == [16, 25, 36]
+        assert len(list((tmp_path / place / "kept" / "squares").iterdir())) == 3
 
 
 def test_settings_and_version_tell_cells_apart(tmp_path):

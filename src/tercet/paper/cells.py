@@ -70,6 +70,7 @@ def collect(
     show : bool, optional
         Whether to show it; by default on a terminal only.
     """
+    folder = folder.absolute()  # workers may have been started in another folder
     known = {cell.path(folder): _read(cell, folder) for cell in cells}
     missing = [cell for cell in cells if known[cell.path(folder)] is None]
     if missing:
