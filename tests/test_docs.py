@@ -8,6 +8,7 @@ from benchmarks.data import find_data
 from matplotlib import pyplot
 
 from tercet import demo
+from tercet.demo.world import NAMES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -59,13 +60,16 @@ def test_all_pages_are_linked_from_the_readme():
 
 
 def test_the_readme_shows_what_the_demonstration_prints(capsys):
+    """Chains part ways on other processors: numbers are close, and other animals may come first."""
     numbers = re.compile(r"[\d.]*\d")
+    animals = {name for group in NAMES for name in group}
     demo.main(["--out", "demo"])
-    printed = capsys.readouterr().out.splitlines()
     shown = next(each for each in blocks(ROOT / "README.md", "console") if "make demo" in each)
-    for line, expected in zip(shown.splitlines()[1:], printed, strict=True):
-        if "known best" in line or "tell most" in line:
-            continue  # chains part ways on other processors, and with them who comes first
-        assert numbers.split(line) == numbers.split(expected)
-        for one, other in zip(numbers.findall(line), numbers.findall(expected), strict=True):
-            assert float(one) == pytest.approx(float(other), abs=2, rel=0.05)
+    pairs = zip(shown.split()[3:], capsys.readouterr().out.split(), strict=True)
+    for one, other in pairs:
+        if one.strip("?") in animals:
+            assert other.strip("?") in animals
+            continue
+        assert numbers.split(one) == numbers.split(other)
+        for mine, theirs in zip(numbers.findall(one), numbers.findall(other), strict=True):
+            assert float(mine) == pytest.approx(float(theirs), abs=2, rel=0.05)

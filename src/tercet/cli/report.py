@@ -73,7 +73,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse, write the page, and say what is on it."""
-    from tercet.report import Settings, analyse, as_json, check_target, summary, write_report
+    from tercet.report import Settings, analyse, as_json, check_target, in_lines, write_report
 
     out = options.out
     if out is None and not options.json:
@@ -99,8 +99,6 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(to_json(as_json(findings)))
     else:
-        say("\n".join(summary(findings)))
-        for warning in findings.warnings:
-            say(f"! {warning}")
+        say(in_lines(findings))
         say(f"The report: {written[0]}")
     return 0

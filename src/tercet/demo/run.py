@@ -11,7 +11,7 @@ from tercet.demo.world import make_world
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io import read_file, write_triplets
-from tercet.report import Settings, analyse, summary, write_report
+from tercet.report import Settings, analyse, in_lines, write_report
 
 __all__ = ["main", "run_demo"]
 
@@ -42,8 +42,7 @@ def run_demo(
     print(f"A simulated world: {world.answers}\nIts answers: {answers}\n")
 
     findings = analyse(read_file(answers), Settings(seed=seed, n_jobs=n_jobs, progress=progress))
-    print("\n".join(f"- {sentence}" for sentence in summary(findings)))
-    print("\n".join(f"! {warning}" for warning in findings.warnings))
+    print(in_lines(findings))
     truth = look(world, findings.ensemble, findings.settings.level)
     print(
         "\nThis world is made up, so we can look:\n"

@@ -4,7 +4,7 @@ from tercet.report.analyse import analyse
 from tercet.report.as_json import as_json
 from tercet.report.findings import Findings, Settings
 from tercet.report.page import page
-from tercet.report.words import summary
+from tercet.report.words import in_lines, summary
 from tercet.report.write import check_target, write_report
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "analyse",
     "as_json",
     "check_target",
+    "in_lines",
     "page",
     "summary",
     "write_report",

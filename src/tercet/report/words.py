@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from tercet.report.findings import Findings, Foretold
 from tercet.uses.abstain.risk import percent
 
-__all__ = ["MISFIT", "counted", "summary", "tell_calibration", "tell_p"]
+__all__ = ["MISFIT", "counted", "in_lines", "summary", "tell_calibration", "tell_p"]
 
+WIDTH = 100
 _WELL = 0.03  # of calibration error, below which stated and true shares are close, chance or not
 MISFIT = 0.05  # a p-value below that is called a misfit
 
@@ -20,6 +23,13 @@ def summary(findings: Findings) -> list[str]:
         if (sentence := tell(findings))
     ]
     return said
+
+
+def in_lines(findings: Findings) -> str:
+    """The summary and what to be careful about, for a terminal."""
+    said = [f"- {sentence}" for sentence in summary(findings)]
+    said += [f"! {warning}" for warning in findings.warnings]
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said)
 
 
 def tell_calibration(found: Foretold) -> str:
