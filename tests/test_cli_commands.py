@@ -410,7 +410,7 @@ def test_datasets(tercet, folder):
         (["scale", "answers.csv", "--model", "ste", "--unit", "answer"], "resamples nothing"),
         (["predict", "none.npz", "answers.csv"], "'tercet posterior"),
         (["predict", ".", "answers.csv"], "is a folder"),
-        (["predict", "answers.csv", "answers.csv"], "answers.csv is not"),
+        (["predict", "answers.csv", "answers.csv"], "answers.csv is no map"),
         (["predict", "map.npz", "answers.csv"], "not one of the 8 names"),
         (["suggest", "map.npz", "-k", 10**6], "only 168"),
         (["suggest", "map.npz", "--strategy", "information_gain"], "--answers FILE"),

@@ -100,3 +100,15 @@ def test_catch_trials_of_those_left_out_go_with_them(save):
     left = Reading(triplets, "f.csv", "tidy", "a tidy table", 5, catch=catch).without(["b"])
     assert left.catch.passed.tolist() == [True]
     assert left.catch.observers.tolist() == ["a"]
+
+
+def test_formats_are_recognised_by_columns_that_are_pointed_out(save):
+    content = "a1,a2,a3,q7,who\ncat,dog,car,car,p1\nbus,car,dog,dog,p2\n"
+    columns = {"object1": "a1", "object2": "a2", "object3": "a3", "odd": "q7", "observer": "who"}
+    reading = read_file(save(content), columns=columns)
+    assert reading.format == "odd-one-out"
+    assert len(reading.triplets) == 4
+    left = reading.without(["p1"])
+    assert "Left out: 1 row by observer 'p1'." in left.sentences()
+    tidy = read_file(save("x,near,far,participant\na,b,c,p1\n"), columns={"anchor": "x"})
+    assert tidy.triplets.observers.tolist() == ["p1"]

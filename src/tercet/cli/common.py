@@ -332,6 +332,7 @@ def load_map(path: Path) -> Ensemble:
     """The ensemble that ``bootstrap`` or ``posterior`` wrote."""
     from tercet.ensemble import Ensemble
     from tercet.errors import InputError
+    from tercet.io.source import Source
 
     if not path.exists():
         raise InputError(
@@ -339,4 +340,9 @@ def load_map(path: Path) -> Ensemble:
         )
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file in it.")
+    if Source(path).kind != "npz":
+        raise InputError(
+            f"{path} is no map. If it holds answers, make a map of them first: tercet posterior "
+            f"{path} -o map.npz."
+        )
     return Ensemble.load(path)

@@ -6,6 +6,7 @@ from tercet.io.arrays import ARRAY
 from tercet.io.cblearn import CBLEARN
 from tercet.io.formats import Format
 from tercet.io.jspsych import JSPSYCH
+from tercet.io.leftright import LEFT_RIGHT
 from tercet.io.mlds import MLDS_QUADS, MLDS_TRIADS
 from tercet.io.mostcentral import MOST_CENTRAL
 from tercet.io.nextml import NEXT
@@ -28,6 +29,7 @@ FORMATS: tuple[Format, ...] = (
     JSPSYCH,
     TRIPLETTOOLS,
     SALMON,
+    LEFT_RIGHT,
     TIDY,
     ODD_ONE_OUT,
     MOST_CENTRAL,

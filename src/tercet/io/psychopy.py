@@ -22,7 +22,7 @@ from tercet.io.sides import KEYS, NO_RESPONSE, Keys, split_keys, tell_sides
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
 
-__all__ = ["PSYCHOPY"]
+__all__ = ["PSYCHOPY", "read_sides"]
 
 _WORDS = ("anchor", "left", "right", "near", "far", "response", "observer", "response_time", *KEYS)
 _SIGNS = {"expname", "framerate", "psychopyversion", "participant", "session", "date"}
@@ -40,11 +40,19 @@ def _matches(source: Source) -> bool:
 
 
 def _read(source: Source, options: Options) -> Reading:
+    return read_sides(source, options, PSYCHOPY.name, PSYCHOPY.title)
+
+
+def read_sides(source: Source, options: Options, name: str, title: str) -> Reading:
+    """Read a table whose columns are pointed out: anchor, left, right and response.
+
+    Or anchor, near and far, where these stand in columns of their own.
+    """
     columns, keys = split_keys(options.columns)
     table = rename(source.table, columns, _WORDS)
     direct = table.find("near") is not None and table.find("far") is not None
     words = ("anchor", "near", "far") if direct else ("anchor", "left", "right")
-    places = [_place(table, word, source.table.header) for word in words]
+    places = [_place(table, word, source.table.header, title) for word in words]
     trials = Answered(table, len(table))
     empty = np.logical_and.reduce(table.blank(places), axis=1)
     trials = skip(trials, empty, f"without {', '.join(words[:2])} and {words[2]}")
@@ -57,26 +65,26 @@ def _read(source: Source, options: Options) -> Reading:
         trials, objects = _choices(trials, places, response, keys)
     objects, names = shorten(objects, options)
     table = trials.table
-    if "response_time" in columns:
-        time = table.find("response_time")
+    if (own := table.find("response_time")) is not None:
+        time = own
     return trials.read(
         objects,
         options,
-        PSYCHOPY.name,
-        PSYCHOPY.title,
+        name,
+        title,
         names=names,
         observer=table.find("observer", "participant"),
         seconds=None if time is None else _seconds(table, time),
     )
 
 
-def _place(table: Cells, word: str, titles: list[str]) -> int:
+def _place(table: Cells, word: str, titles: list[str], title: str) -> int:
     place = table.find(word)
     if place is None:
         theirs = [title for title in titles if title and not _is_own(title.lower())]
         found = listing(theirs, range(len(theirs)), limit=30)
         raise InputError(
-            f"{table.path}: this is a CSV of PsychoPy, where the experimenter names the columns; "
+            f"{table.path}: this is {title}, where the experimenter names the columns; "
             f"say which is the {word!r}, such as columns {_EXAMPLE}. If one column has the "
             "stimulus that was chosen and one the other, they are near and far. Columns found: "
             f"{found}."

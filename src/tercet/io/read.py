@@ -36,8 +36,8 @@ def read_file(
         The name of a format, see `tercet.io.FORMATS`; by default it is recognised.
     columns : mapping of str to str, optional
         Which columns of the file to take as ours, such as ``{"anchor": "probe", "near": "chosen",
-        "far": "other", "observer": "participant"}``. Without a format, it is then a tidy table
-        unless the file is recognised as something else.
+        "far": "other", "observer": "participant"}``. The format is recognised by our words
+        as if the file had them for titles.
     n_objects : int, optional
         How many objects there are, if the last ones may not occur.
     names : sequence of str, optional
@@ -49,7 +49,7 @@ def read_file(
     -------
     Reading
     """
-    source = Source(path, delimiter)
+    source = Source(path, delimiter, columns or ())
     chosen = recognise(source) if format is None else find_format(format)
     reading = chosen.read(source, Options(n_objects, names, columns))
     return replace(reading, columns=columns, named=names is not None)

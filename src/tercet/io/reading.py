@@ -141,7 +141,7 @@ class Reading:
             raise InputError(f"{self.path}: no answer is left without these observers.")
         named = list(dict.fromkeys(observers))
         who_left = f"observer{'' if len(named) == 1 else 's'} {listing(named, range(len(named)))}"
-        left = Skipped(f"by {who_left}", int(np.count_nonzero(~kept)))
+        left = Skipped(f"by {who_left}", self._count_rows(~kept))
         catch = self.catch
         if catch is not None and catch.observers is not None:
             fine = ~np.isin(catch.observers.astype(str), list(observers))
@@ -153,6 +153,15 @@ class Reading:
             catch=catch,
             left_out=(*self.left_out, *named),
         )
+
+    def _count_rows(self, answers: NDArray[np.bool_]) -> int:
+        """How many rows of the file these answers (m,) are: a screen may be one row of several."""
+        apart = sum(each.count for each in self.skipped)
+        apart += 0 if self.catch is None else len(self.catch.passed)
+        screens = self.triplets.screens
+        if screens is None or len(self.triplets) + apart == self.rows:
+            return int(np.count_nonzero(answers))
+        return len(np.unique(screens[answers]))
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue what was left out as `DataWarning`."""

@@ -77,9 +77,10 @@ def tell_sides(
 ) -> NDArray[np.int64]:
     """Say for every response (m,) whether it means left (0), right (1), or another thing (-1).
 
-    A response is one of the ``keys``, if they are given; or the stimulus on one of the sides; or
-    a key or name that says where it is, such as "left", "f" beside "j", or "image_right".
-    Anything else is -1 if keys are given, and else an error.
+    A response is one of the ``keys``, if they are given. Else all responses are keys or names that
+    say where they are, such as "left", "f" beside "j", or "image_right"; or all are the stimulus
+    on one of the sides. Anything else is -1 if keys are given, and else an error, as it is where
+    both are possible and differ.
     """
     sides = np.full(len(responses), -1)
     words = np.array([_plain(response) for response in responses], dtype=object)
@@ -87,15 +88,16 @@ def tell_sides(
         for side, key in enumerate(keys):
             sides[words == key.lower()] = side
         return sides
-    shown = left != right
-    for side, stimuli in enumerate((left, right)):
-        sides[(responses == stimuli) & shown] = side
-    open_ = sides < 0
-    if open_.any():
-        meaning = _meaning(set(words[open_].tolist()))
-        if meaning is None:
-            raise InputError(_unclear(trials, responses, open_))
-        sides[open_] = [meaning[word] for word in words[open_]]
+    stimuli = np.where(responses == left, 0, np.where(responses == right, 1, -1))
+    meaning = _meaning(set(words.tolist()))
+    if meaning is None:
+        if (stimuli < 0).any():
+            raise InputError(_unclear(trials, responses, stimuli < 0))
+        return stimuli
+    sides[:] = [meaning[word] for word in words]
+    differ = (stimuli >= 0) & (stimuli != sides) & (left != right)
+    if differ.any() and (stimuli >= 0).all():
+        raise InputError(_unclear(trials, responses, differ))
     return sides
 
 

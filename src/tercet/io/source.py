@@ -7,6 +7,7 @@ import io
 import json
 import os
 import zlib
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,21 @@ class Source:
     path : path
     delimiter : str, optional
         The character between cells; by default a comma, a semicolon or a tab, as the file has.
+    also : iterable of str
+        Titles that the file has in effect: our words for columns that the caller points out.
     """
 
-    def __init__(self, path: str | os.PathLike[str], delimiter: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        delimiter: str | None = None,
+        also: Iterable[str] = (),
+    ) -> None:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
             raise InputError(f"delimiter must be a single character, got {delimiter!r}.")
         self.path = os.fspath(path)
         self.delimiter = delimiter
+        self._also = frozenset(word.lower() for word in also)
 
     @cached_property
     def content(self) -> bytes:
@@ -113,10 +122,11 @@ class Source:
 
     @cached_property
     def titles(self) -> frozenset[str]:
-        """The cells of the first row in lower case; none if this is no text."""
+        """The cells of the first row, and what the caller adds, in lower case; none if no text."""
         if self.kind != "text":
             return frozenset()
-        return frozenset(cell.lower() for cell in first_row(self.path, self.text, self.delimiter))
+        first = first_row(self.path, self.text, self.delimiter)
+        return self._also.union(cell.lower() for cell in first)
 
     @cached_property
     def json(self) -> Any:

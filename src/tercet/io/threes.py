@@ -82,7 +82,8 @@ class Threes:
 
     def _table(self, source: Source, options: Options) -> Cells:
         if options.columns or self.matches(source):
-            words = (*self.headerless, *self.shown[-1], *BESIDE)
+            known = [self.one, *self.others, *self.shown, BESIDE]
+            words = list(dict.fromkeys(word for group in known for word in group))
             return rename(source.table, options.columns, words)
         table = source.headerless
         width = len(table.header)

@@ -40,8 +40,9 @@ def _matches(source: Source) -> bool:
 
 
 def _read(source: Source, options: Options) -> Reading:
-    also = {} if options.columns else _also(source.cells)
-    table = _with_header(source, also or options.columns)
+    given = dict(options.columns or {})
+    also = _also(source.cells.renamed(given))
+    table = _with_header(source, given | also)
     reading = read_columns(table, options, TIDY.name, TIDY.title)
     if not also:
         return reading
@@ -68,7 +69,8 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
     except InputError as error:
         raise InputError(
             f"{table.path}: {error} Rename them, or say which is which with columns, on the "
-            "command line --columns anchor=…,near=…,far=…"
+            "command line --columns anchor=…,near=…,far=… or, where sides were shown, "
+            "anchor=…,left=…,right=…,response=…"
         ) from None
     table.reject_blank([*columns, *(i for field, i in extras.items() if field != "response_times")])
     objects, names = table.codes[:, columns], options.names
