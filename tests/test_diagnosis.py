@@ -71,3 +71,12 @@ def test_warnings_point_at_the_caller():
         warn_about(Triplets(all_triplets(range(5)), n_objects=6))
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+def test_names_that_differ_only_by_capitals_or_spaces():
+    rows = [["Cheese", "jam", "bread"], ["cheese", "bread", "jam"], ["jam", "br ead", "Cheese"]]
+    messages = diagnose(Triplets(rows * 3))
+    told = next(message for message in messages if "capitals" in message)
+    assert "'Cheese' and 'cheese'" in told
+    assert "'br ead' and 'bread'" in told
+    assert not any("capitals" in m for m in diagnose(Triplets([["a", "b", "c"], ["b", "c", "a"]])))

@@ -41,6 +41,13 @@ def diagnose(triplets: Triplets, min_answers: int = 3) -> list[str]:
             f"to put them: {listing(triplets.names, unseen)}."
             f"{from_one if triplets.names is None and unseen.tolist() == [0] else ''}"
         )
+    if alike := _alike(triplets):
+        listed = "; ".join(" and ".join(map(repr, names)) for names in alike[:5])
+        more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
+        messages.append(
+            f"Some names differ only by capitals or spaces, and are taken as different objects: "
+            f"{listed}{more}. Correct them if they are the same."
+        )
     parts = _components(triplets, counts)
     if len(parts) > 1:
         shown = [f"[{listing(triplets.names, part)}]" for part in parts[:5]]
@@ -68,6 +75,14 @@ def warn_about(triplets: Triplets, min_answers: int = 3, stacklevel: int = 2) ->
     """Issue what `diagnose` finds as `DataWarning`; stacklevel 2 is the caller, 3 its caller."""
     for message in diagnose(triplets, min_answers):
         warnings.warn(message, DataWarning, stacklevel=stacklevel)
+
+
+def _alike(triplets: Triplets) -> list[list[str]]:
+    """Names that are the same but for capitals and spaces, in groups."""
+    groups: dict[str, list[str]] = {}
+    for name in triplets.names or ():
+        groups.setdefault("".join(name.casefold().split()), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
 
 
 def _components(triplets: Triplets, counts: IntArray) -> list[IntArray]:

@@ -228,6 +228,10 @@ class Cells:
         return [_INTEGER.fullmatch(cell) is not None for cell in self.unique]
 
 
+def _cells(number: int) -> str:
+    return f"{number} cell{'' if number == 1 else 's'}"
+
+
 def _is_missing(cell: str) -> bool:
     return cell.lower() in ("", "na", "nan", "none", "null", "n/a")
 
@@ -258,7 +262,7 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
             continue
         if len(row) != len(header):
             raise InputError(
-                f"{path}, line {line}: {len(row)} cells where the first line has "
+                f"{path}, line {line}: {_cells(len(row))} where the first line has "
                 f"{len(header)}. Every line needs the same number of cells."
             )
         codes.extend([place.setdefault(cell.strip(), len(place)) for cell in row])

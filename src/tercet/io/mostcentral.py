@@ -9,7 +9,7 @@ __all__ = ["MOST_CENTRAL"]
 
 _THREES = Threes(
     name="most-central",
-    title="most central ones",
+    title="a table of most central ones",
     one=("central", "chosen_center", "chosen_centre", "center", "centre"),
     others=(("other1", "other2"), ("other_1", "other_2")),
     shown=(  # the first as in the survey of cars by Kleindessner and von Luxburg

@@ -9,7 +9,7 @@ __all__ = ["ODD_ONE_OUT"]
 
 _THREES = Threes(
     name="odd-one-out",
-    title="odd ones out",
+    title="a table of odd ones out",
     one=("odd", "odd_one_out", "oddoneout", "odd-one-out"),
     others=(("similar1", "similar2"), ("similar_1", "similar_2"), ("pair1", "pair2")),
     shown=(("object1", "object2", "object3"), ("image1", "image2", "image3")),

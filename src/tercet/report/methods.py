@@ -20,6 +20,8 @@ def methods(findings: Findings) -> str:
     counts = findings.check.counts
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     kind = "quadruplets" if findings.triplets.is_quadruplets else "triplet comparisons"
+    if findings.triplets.shares_screens and counts.screens is not None:
+        kind += f" from {counted(counts.screens, 'screen')}"
     left = "".join(
         f" {counted(each.count, 'row')} of the file {each.reason} {_were(each.count)} left out."
         for each in findings.reading.skipped
@@ -57,7 +59,8 @@ def _methods_dimension(findings: Findings) -> str:
     if estimate is None:
         return findings.dimension_note
     tried = [row.dimension for row in estimate.rows]
-    chosen = f"{d} {_were(d)} chosen (verdict: {estimate.verdict})"
+    more = "" if estimate.verdict == "decided" else " (perhaps more are needed)"
+    chosen = f"{d} {_were(d)} chosen{more}"
     if estimate.dimension is None:
         chosen = "none could be chosen"
     return (

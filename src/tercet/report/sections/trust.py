@@ -96,7 +96,7 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
     yield "log-loss of unseen answers", f"{found.log_loss:.3f} ± {found.log_loss_error:.3f}", coin
     if found.rough > 0.0:
         yield (
-            "left out only roughly",
+            "answers on which the map hangs",
             percent(found.rough),
             "The map depends strongly on these. What it would be without them is a rough guess, "
             "and the numbers above with it.",
