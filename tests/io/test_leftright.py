@@ -30,13 +30,11 @@ def test_all_responses_are_read_alike(save):
     """Keys 1 and 2 where some objects are called 1 and 2 as well."""
     rows = ["12,14,1,1,p", "3,2,9,2,p", "5,6,7,1,p"]
     reading = read_file(save(table(*rows)), columns=COLUMNS)
-    names = reading.triplets.names
-    near = [names[row[1]] for row in reading.triplets.array.tolist()]
-    assert near == ["14", "9", "6"]
+    assert reading.triplets.array[:, 1].tolist() == [14, 9, 6]
 
 
 def test_the_stimulus_itself_may_be_the_response(save):
-    reading = read_file(save(table("a,b,c,c,p", "b,c,a,c,p")), columns=COLUMNS)
+    reading = read_file(save(table("ape,bee,cat,cat,p", "bee,cat,ape,cat,p")), columns=COLUMNS)
     assert reading.triplets.array[:, 1].tolist() == [2, 2]
 
 
@@ -46,8 +44,7 @@ def test_where_both_readings_fit_and_differ_it_asks(save):
         read_file(save(content), columns=COLUMNS)
     keys = COLUMNS | {"left_key": "1", "right_key": "2"}
     reading = read_file(save(content), columns=keys)
-    near = [reading.triplets.names[row[1]] for row in reading.triplets.array.tolist()]
-    assert near == ["2", "1"]
+    assert reading.triplets.array[:, 1].tolist() == [2, 1]
 
 
 def test_a_table_that_lacks_a_side_says_so(save):

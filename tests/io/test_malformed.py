@@ -56,7 +56,7 @@ FILES = [
     ("Latin-1", b"anchor,near,far\na,b,\xe9\n", None, "line 2: the byte 0xe9 is not UTF-8"),
     ("UTF-16", "anchor,near,far\na,b,c\n".encode("utf-16"), None, "is text in UTF-16"),
     ("zeros", b"anchor,near,far\n\0\0\0", None, "is a binary file"),
-    ("an open quote", 'anchor,near,far\n"a,b,c\n', None, "line 2: 1 cells"),
+    ("an open quote", 'anchor,near,far\n"a,b,c\n', None, "line 2: 1 cell where"),
     ("cut gzip", gzip.compress(b"anchor,near,far\na,b,c\n" * 9)[:-12], None, "damaged gzip file"),
     ("unknown titles", "x,y,z\n0,1,2\n", None, "the header must have the columns anchor, near"),
     # arrays
