@@ -25,7 +25,7 @@ LAYERS = [
     {"triplets"},
     {"diagnosis", "io", "models"},
     {"align", "engine"},
-    {"metrics", "uncertainty"},
+    {"accelerator", "metrics", "uncertainty"},
     {"simulate", "datasets", "embedder"},
     {"estimators", "ensemble"},
     {"bootstrap", "posterior"},
@@ -36,6 +36,8 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
+# What others may import before anybody asks for an accelerator.
+WITHOUT_JAX = {"tercet.accelerator", "tercet.accelerator.device"}
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 
 
@@ -105,7 +107,19 @@ def test_the_engine_does_not_know_triplets():
 def test_optional_packages_wait_until_they_are_needed(module):
     tree = top_level(ast.parse(MODULES[module].read_text()))
     roots = {name.split(".")[0] for name in imports(tree, module)}
-    assert not roots & {"pandas", "matplotlib", "polars", "jax", "torch", "pooch", "pyarrow"}
+    optional = {"pandas", "matplotlib", "polars", "jax", "torch", "pooch", "pyarrow"}
+    optional |= {"dask", "distributed", "ray"}
+    if part(module) == "accelerator" and module not in WITHOUT_JAX:
+        optional -= {"jax"}  # its own modules wait, see below
+    assert not roots & optional
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_the_accelerator_waits_until_it_is_asked_for(module):
+    if part(module) == "accelerator" and module not in WITHOUT_JAX:
+        return
+    tree = top_level(ast.parse(MODULES[module].read_text()))
+    assert {n for n in imports(tree, module) if part(n) == "accelerator"} <= WITHOUT_JAX
 
 
 def test_importing_the_package_loads_nothing_heavy():

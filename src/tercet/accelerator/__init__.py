@@ -1,0 +1,1 @@
+"""The engine's counterpart for accelerators, in JAX; nothing here is imported unless asked for."""

@@ -1,0 +1,79 @@
+"""The models of one comparison in JAX, equal to the compiled ones of `tercet.models`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from tercet.models.base import TINY
+from tercet.models.ckl import CKLModel
+from tercet.models.gnmds import GNMDSModel
+from tercet.models.soe import SOEModel
+from tercet.models.ste import STEModel
+from tercet.models.tste import TSTEModel
+
+Arrays = tuple[jax.Array, jax.Array, jax.Array]
+
+
+def model_loss(code: int, p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    """Loss of comparisons, and its slopes by the near and by the far squared distance.
+
+    ``code`` is the model's, ``p`` and ``q`` are its constants, which may be traced.
+    """
+    return _MODELS[code](p, q, near, far)
+
+
+def _softplus(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jnp.maximum(z, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(z))), jax.nn.sigmoid(z)
+
+
+def _ste(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    loss, slope = _softplus(near - far)
+    return loss, slope, -slope
+
+
+def _tste(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    a, b = p + near, p + far
+    loss, slope = _softplus(q * jnp.log(a / b))
+    return loss, q * slope / a, -q * slope / b
+
+
+def _ckl(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    # Powers are taken relative to the larger of the two, so that no exponent overflows.
+    x, y = jnp.maximum(near, TINY), jnp.maximum(far, TINY)
+    half = 0.5 * q
+    log_x, log_y = half * jnp.log(x), half * jnp.log(y)
+    largest = jnp.maximum(log_x, log_y)
+    power_x, power_y = jnp.exp(log_x - largest), jnp.exp(log_y - largest)
+    mu = jnp.exp(jnp.minimum(jnp.log(jnp.asarray(p, x.dtype)) - largest, 80.0))
+    a, b = power_x + mu, power_y + mu
+    return (
+        jnp.log1p(a / b),
+        half * power_x / (x * (a + b)),
+        -half * (power_y / b) * (a / (a + b)) / y,
+    )
+
+
+def _gnmds(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    slack = 1.0 + near - far
+    inside = jnp.clip(slack, 0.0, p)
+    corner = jnp.where(slack > 0.0, 1.0, 0.0).astype(slack.dtype)
+    slope = jnp.where(p > 0.0, inside / jnp.where(p > 0.0, p, 1.0), corner)
+    return 0.5 * inside * slope + jnp.maximum(slack - p, 0.0), slope, -slope
+
+
+def _soe(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    a, b = jnp.sqrt(jnp.maximum(near, TINY)), jnp.sqrt(jnp.maximum(far, TINY))
+    slack = jnp.maximum(p + a - b, 0.0)
+    return slack * slack, slack / a, -slack / b
+
+
+_MODELS = {
+    STEModel.code: _ste,
+    TSTEModel.code: _tste,
+    CKLModel.code: _ckl,
+    GNMDSModel.code: _gnmds,
+    SOEModel.code: _soe,
+}
