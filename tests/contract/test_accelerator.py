@@ -93,7 +93,7 @@ def test_value_and_gradient(model, dtype, tolerance, by_matrix, columns, weighte
     problem = build_problem(rows, N, weights)
     loss, gradient = evaluate(objective, problem, X)
     with computing_on(find_device("gpu")):
-        batch = load_batch(problem, [np.arange(400)], d, 2**30)
+        batch = load_batch(problem, [np.arange(400)], d, 1, 2**30)
         shape = batch.shape._replace(by_matrix=by_matrix)
         own = jax.tree.map(lambda part: part[0], batch.comparisons)
         own = own._replace(rows=jax.numpy.asarray(rows_of(problem.comparisons, shape)))
@@ -121,7 +121,7 @@ def test_spectral_start(answers, by_matrix, d):
     from tercet.accelerator.starts import spectral_start as on_device
 
     with computing_on(find_device("gpu")):
-        batch = load_batch(problem, [np.arange(M)], d, 2**30)
+        batch = load_batch(problem, [np.arange(M)], d, 1, 2**30)
         shape = batch.shape._replace(by_matrix=by_matrix)
         own = batch.comparisons._replace(
             rows=jax.numpy.asarray(rows_of(problem.comparisons, shape)), weights=None
@@ -192,10 +192,29 @@ def test_subsets_one_after_the_other_or_a_few_at_once(answers, monkeypatch, at_o
     descent = Descent(Objective(STEModel(), 2, 0.01), Options(n_init=1))
     expected = descent.solve_subsets(problem, subsets, seeds)
     monkeypatch.setattr(solver_module, "AT_ONCE", at_once)
-    jax.clear_caches()
     found = OnDevice(descent, "gpu").solve_subsets(problem, subsets, seeds)
     assert_allclose([fit.loss for fit in found], [fit.loss for fit in expected], rtol=1e-8)
     assert all(fit.converged for fit in found)
+
+
+def test_batches_are_sized_to_the_memory(answers, monkeypatch):
+    problem = build_problem(answers.array, N)
+    solver = OnDevice(Descent(Objective(STEModel(), 2)), "gpu")
+    assert solver.batch_size(problem, 100, 2) == 100
+    monkeypatch.setattr(solver_module, "memory_of", lambda device: 10_000_000)
+    assert solver.batch_size(problem, 100, 2) == 25
+    many = load_batch(problem, [np.arange(M)] * 2, 2, 1, 2**30)
+    few = load_batch(problem, [np.arange(M)] * 2, 2, 1, 1_000_000)
+    assert few.side_by_side < many.side_by_side
+
+
+def test_too_little_memory_is_a_clear_error(answers, monkeypatch):
+    def load(*arguments):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
+
+    monkeypatch.setattr(solver_module, "load_batch", load)
+    with pytest.raises(tc.errors.TercetError, match=r"memory of the GPU .* device='cpu'"):
+        tc.STE(2, device="gpu").fit(answers)
 
 
 def test_a_warm_start_is_used(answers):

@@ -59,9 +59,17 @@ class Loss(NamedTuple):
 def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: int) -> Shape:
     """The form for so many comparisons, and so many bytes to hold matrices in."""
     entries = n_objects**2
-    fits = entries <= _LARGEST_MATRIX and 40 * entries <= memory
+    by_matrix = Shape(n_objects, n_components, True)
+    fits = entries <= _LARGEST_MATRIX and bytes_working(by_matrix, n_comparisons) <= memory
     quick = entries <= (_ENTRIES + _ENTRIES_A_DIMENSION * n_components) * n_comparisons
     return Shape(n_objects, n_components, fits and quick)
+
+
+def bytes_working(shape: Shape, n_comparisons: int) -> int:
+    """Bytes, about, that one evaluation in float64 takes while it lasts."""
+    if shape.by_matrix:
+        return 40 * shape.n_objects**2 + 64 * n_comparisons
+    return (80 * shape.n_components + 32) * n_comparisons
 
 
 def rows_of(comparisons: Index, shape: Shape) -> np.ndarray[Any, np.dtype[np.int32]]:
