@@ -83,8 +83,8 @@ def run_anywhere(
 ) -> Iterator[R]:
     """Call ``function(shared, item)`` for every item on the active joblib backend.
 
-    Where that is other processes, ``shared`` goes to each of them once, not once per item; and a
-    call there is alone on its thread: it opens no threads and uses no backend of its own.
+    Where that is other processes, ``shared`` goes to each of them once, not once per item, and a
+    call there uses one thread and no backend of its own.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def run_anywhere(
         with backend.retrieval_context():  # a worker that waits makes room for those it waits for
             yield from run_on_dask(client, patience, _Call(function), pack(shared), items, in_order)
     elif count_workers(n_jobs) == 1:
-        yield from (function(shared, item) for item in items)
+        yield from (_on_one_thread(function, shared, item) for item in items)
     elif getattr(backend, "supports_sharedmem", False):
         yield from _in_parallel(backend, function, shared, items, n_jobs, in_order)
     else:
@@ -137,5 +137,10 @@ class _Call:
         self.function = function
 
     def __call__(self, parcel: Parcel, item: Any) -> Any:
-        with parallel_config(backend="sequential"), one_blas_thread(), threads_at_most(1):
-            return self.function(unpack(parcel), item)
+        with parallel_config(backend="sequential"):
+            return _on_one_thread(self.function, unpack(parcel), item)
+
+
+def _on_one_thread(function: Callable[[S, I], R], shared: S, item: I) -> R:
+    with one_blas_thread(), threads_at_most(1):
+        return function(shared, item)
