@@ -27,7 +27,7 @@ def run(setting: Setting) -> Section:
     points, _ = gaussian_mixture(N, random_state=0)
     data = noisy_triplets(points, answers, noise=NOISE, random_state=0)
     with ExitStack() as stack:
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         stack.enter_context(Client(stack.enter_context(cluster)))
 
         def on(backend: str, jobs: int, number: int = samples) -> Timed:

@@ -11,6 +11,7 @@ from joblib.parallel import get_active_backend
 
 from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
+from tercet.engine.memory import keep_freed_memory
 from tercet.engine.on_dask import run_on_dask
 from tercet.engine.parcel import Parcel, pack, unpack
 from tercet.engine.problem import Problem
@@ -137,6 +138,7 @@ class _Call:
         self.function = function
 
     def __call__(self, parcel: Parcel, item: Any) -> Any:
+        keep_freed_memory()
         with parallel_config(backend="sequential"):
             return _on_one_thread(self.function, unpack(parcel), item)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -16,7 +16,7 @@ from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
 from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import value_and_gradient
-from tercet.engine.parts import loss_in_parts
+from tercet.engine.parts import Map, loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
@@ -114,9 +114,12 @@ def minimise(
     X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
     status = lbfgs.EVALUATE
     n_threads = count_threads(n_threads)
-    turn = _all_threads if n_threads > 1 else nullcontext()
-    with turn, ThreadPoolExecutor(n_threads) as pool:
-        loss = loss_in_parts(*objective.arguments, problem, pool)
+    with ExitStack() as stack:
+        run: Map = map
+        if n_threads > 1:
+            stack.enter_context(_all_threads)
+            run = stack.enter_context(ThreadPoolExecutor(n_threads)).map
+        loss = loss_in_parts(*objective.arguments, problem, run)
         while status == lbfgs.EVALUATE:
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
     found = X, lbfgs.final_loss(state), lbfgs.iterations(state), status
