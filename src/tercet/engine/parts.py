@@ -70,15 +70,17 @@ def _edge_form(
     def add(X: Array, gradient: Array) -> float:
         list(run(lambda s: edge_lengths(X, problem.edges[s], lengths[s]), edge_spans))
         total = 0.0
-        for loss in run(slopes, spans, own):
+        w[:] = 0.0
+        for loss, part_w in zip(run(slopes, spans, own), own, strict=True):
             total += loss
-        np.sum(own, axis=0, out=w)
+            np.add(w, part_w, out=w)
         for part_gradient in run(lambda s: laplacian(s, X, w), edge_spans):
             gradient += part_gradient
         return total
 
     lengths, w = np.empty(len(problem.edges)), np.empty(len(problem.edges))
-    own = np.empty((PARTS, len(w)))  # made once: fresh memory costs more than the sums in it
+    # Parts that come one after the other share their place, which stays in the cache.
+    own = [np.empty_like(w)] * PARTS if run is map else list(np.empty((PARTS, len(w))))
     spans, edge_spans = _spans(len(problem.comparisons)), _spans(len(problem.edges))
     return add
 
