@@ -14,8 +14,9 @@ from distributed import Client
 class Cluster:
     """Processes that can be killed and replaced."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
+        self.environment = os.environ | settings
         self.address_file = folder / "scheduler.json"
         self.processes: list[subprocess.Popen] = []
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
@@ -39,7 +40,7 @@ class Cluster:
         if what == "worker":
             command += ["--local-directory", str(self.folder)]
         with open(self.folder / f"{what}{len(self.processes)}.log", "wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log)
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=self.environment)
         self.processes.append(process)
         return process
 
@@ -50,8 +51,8 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(folder: Path, n_workers: int):
-    cluster = Cluster(folder)
+def running_cluster(folder: Path, n_workers: int, **settings: str):
+    cluster = Cluster(folder, **settings)
     try:
         cluster.add_workers(n_workers)
         yield cluster

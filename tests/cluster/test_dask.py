@@ -165,9 +165,21 @@ def test_no_worker_left_is_an_error(dask, dask_cluster, tmp_path):
     )
 
 
-def test_no_scheduler_left_is_an_error(tmp_path):
-    with running_cluster(tmp_path, 1) as cluster, connected(cluster, 1):
+def die(_, item):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_ends_workers_and_a_dead_scheduler_are_errors(tmp_path):
+    once = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with running_cluster(tmp_path, 2, **once) as cluster, connected(cluster, 2):
+        with (
+            joblib.parallel_config("dask"),
+            pytest.raises(TercetError, match="lack of memory"),
+        ):
+            list(run_anywhere(die, None, range(1)))
         run_until_killed(tmp_path, lambda: cluster.kill(cluster.scheduler), "cluster is gone")
+        with joblib.parallel_config("dask"), pytest.raises(TercetError, match="cluster is gone"):
+            draws()
 
 
 def fail(_, item):

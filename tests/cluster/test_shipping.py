@@ -1,6 +1,9 @@
 """Data go to each process once, whatever runs the tasks."""
 
 import os
+import platform
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -113,3 +116,27 @@ def test_a_task_has_one_thread(dask):
             found = list(run_anywhere(threads, None, range(4)))
         assert found == [(1, {1}, 1)] * 4
     assert count_threads(None) == os.cpu_count()
+
+
+PAGES = """
+import resource, sys
+import numpy as np
+from tercet.engine.memory import keep_freed_memory
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+np.ones(1_000_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    np.ones(1_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries decide themselves")
+def test_freed_memory_is_kept_where_dask_says_otherwise():
+    def count_pages(what):
+        environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+        command = [sys.executable, "-c", PAGES, what]
+        return int(subprocess.check_output(command, env=environment))
+
+    assert count_pages("keep") < 2000 < count_pages("give back")  # an array is 2000 of 4 kB

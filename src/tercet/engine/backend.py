@@ -12,7 +12,7 @@ from joblib.parallel import get_active_backend
 from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
 from tercet.engine.memory import keep_freed_memory
-from tercet.engine.on_dask import run_on_dask
+from tercet.engine.on_dask import require_running, run_on_dask
 from tercet.engine.parcel import Parcel, pack, unpack
 from tercet.engine.problem import Problem
 from tercet.errors import TercetError
@@ -68,6 +68,8 @@ def backend_is_chosen() -> bool:
 
 def count_workers(n_jobs: int | None) -> int:
     """How many tasks the active joblib backend runs side by side."""
+    if (client := getattr(get_active_backend()[0], "client", None)) is not None:
+        require_running(client)
     try:
         return int(effective_n_jobs(n_jobs))
     except (TimeoutError, OSError) as error:  # Dask without workers, or without a scheduler

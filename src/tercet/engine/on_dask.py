@@ -66,6 +66,12 @@ def run_on_dask(
             waited_for += 1
 
 
+def require_running(client: Any) -> None:
+    """Raise an error at once where Dask's own calls would try for half a minute."""
+    if client.status != "running":
+        raise TercetError(_GONE)
+
+
 class _Task:
     """A function whose first argument comes by name, and last."""
 
@@ -86,8 +92,7 @@ class _Watch:
         self.seen = time.monotonic()
 
     def look(self) -> None:
-        if self.client.status != "running":
-            raise TercetError(_GONE)
+        require_running(self.client)
         try:
             alive = bool(self.client.ncores())
         except OSError as error:
