@@ -206,9 +206,16 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
 def as_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Triplets | StreamedTriplets:
     """The comparisons as Triplets, those that y answers with -1 turned around; or a stream."""
     if isinstance(X, StreamedTriplets):
-        _refuse_signs(y)
-        return X.with_objects(n_objects)
+        return as_stream(X, y, n_objects)
     return oriented(as_triplets(X, n_objects), y)
+
+
+def as_stream(
+    stream: StreamedTriplets, y: ArrayLike | None, n_objects: int | None
+) -> StreamedTriplets:
+    """The stream, about as many objects as there are."""
+    _refuse_signs(y)
+    return stream.with_objects(n_objects)
 
 
 def _refuse_signs(y: ArrayLike | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,14 +104,19 @@ class StreamedTriplets:
 
     def read(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """A block as the engine takes it: rows (b, 3) or (b, 4), weights (b,) or none (0,)."""
-        start, stop = self._span(number)
+        start, stop = number * BLOCK_ROWS, min((number + 1) * BLOCK_ROWS, len(self))
         rows = self._stream.comparisons.read(start, stop).astype(np.uint32, copy=False)
         weights = self._stream.weights
         return rows, np.empty(0) if weights is None else weights.read(start, stop).ravel()
 
     def blocks(self) -> Iterator[Triplets]:
         """One block after the other, as Triplets of all objects."""
-        return (self[slice(*self._span(number))] for number in range(self.n_blocks))
+        return (self[start:stop] for start, stop in self.spans())
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Where each block starts and stops."""
+        cuts = [*range(0, len(self), BLOCK_ROWS), len(self)]
+        return list(pairwise(cuts))
 
     def with_objects(self, n_objects: int | None) -> StreamedTriplets:
         """The same answers about more objects; None leaves their number as it is."""
@@ -157,9 +163,6 @@ class StreamedTriplets:
             f"StreamedTriplets({len(self)} {kind} of {self.n_objects} objects{named}, "
             f"from {self._stream.comparisons.path})"
         )
-
-    def _span(self, number: int) -> tuple[int, int]:
-        return number * BLOCK_ROWS, min((number + 1) * BLOCK_ROWS, len(self))
 
 
 def blocks_of(triplets: Triplets | StreamedTriplets) -> Iterator[Triplets]:
