@@ -275,21 +275,10 @@ def _compare_all(code: int, table: Floats, mean: Floats, spread: Floats, out: Fl
         out[j, j] = 0.5
 
 
-def total_uncertainty(distances: Floats, method: str, anchor: int | None = None) -> float:
-    """Sum of min(π, 1 − π) over all pairs of distances; no table of π is held.
-
-    Parameters
-    ----------
-    distances : (S, n) array
-        For example from one anchor to n objects.
-    method : {"paper", "joint", "vote"}
-        As in ``triplet_probability``.
-    anchor : int, optional
-        The column of the anchor itself, which is left out.
-    """
+def total_uncertainty(distances: Floats, method: str) -> float:
+    """Sum of min(π, 1 − π) over all pairs of distances (S, n); no table of π is held."""
     code = check_method(method)
-    kept = distances if anchor is None else np.delete(distances, anchor, axis=1)
-    return _sum_tails(code, *_prepare(kept, code))
+    return _sum_tails(code, *_prepare(distances, code))
 
 
 @jit

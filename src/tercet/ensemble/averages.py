@@ -48,13 +48,13 @@ class Average(float):
 
     def __new__(
         cls, value: float, n_comparisons: int, error: float = 0.0, exact: bool = True
-    ) -> Any:
+    ) -> Self:
         """Make the number."""
         made = super().__new__(cls, value)
         made.n_comparisons, made.error, made.exact = int(n_comparisons), float(error), bool(exact)
         return made
 
-    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, ...]:
         return float(self), self.n_comparisons, self.error, self.exact
 
 
@@ -82,7 +82,7 @@ def average_all(
         table = distances(_pairs(anchors, n))
         parts = np.split(table, len(anchors), axis=1)
         totals = (
-            uncertainty.total_uncertainty(part, method, anchor)
+            uncertainty.total_uncertainty(np.delete(part, anchor, axis=1), method)
             for anchor, part in zip(anchors, parts, strict=True)
         )
         return math.fsum(totals)
