@@ -490,7 +490,7 @@ def test_seeds_not_threads_nor_backends_decide(tmp_path, small_blocks):
 def test_the_spread_is_that_in_memory(tmp_path, small_blocks):
     triplets = answers(1300, n=15)
     stream = saved(triplets, tmp_path / "a.npy")
-    boot = tc.Bootstrap(tc.STE(2, penalty=0.1), n_samples=40, fraction=0.4, random_state=0)
+    boot = tc.Bootstrap(tc.STE(2, penalty=0.1), n_samples=20, fraction=0.4, random_state=0)
     memory = boot.fit(triplets).ensemble_.distances().std(axis=0).mean()
     assert boot.fit(stream).ensemble_.distances().std(axis=0).mean() == pytest.approx(
         memory, rel=0.2
