@@ -275,9 +275,11 @@ def test_threads_do_not_change_the_bits(table, tmp_path, monkeypatch, small_bloc
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("table", [False, True])
 @pytest.mark.parametrize("made", [answers, quadruplets])
-def test_the_spectral_start_is_that_in_memory(made, tmp_path, small_blocks):
+def test_the_spectral_start_is_that_in_memory(table, made, tmp_path, monkeypatch, small_blocks):
     triplets = made()
+    monkeypatch.setattr(blocks, "TABLE_OBJECTS", 99 if table else 1)
     stream = saved(triplets, tmp_path / "a.npy")
     problem = build_problem(triplets.array, triplets.n_objects)
     start = spectral_start(problem, 2, np.random.default_rng(0))
@@ -513,7 +515,7 @@ def test_more_answers_than_numpy_draws_from_are_drawn_in_groups(monkeypatch):
     from tercet.bootstrap import streamed as replicate
 
     rng = np.random.default_rng(0)
-    units = np.full(20, 131_072 * 1000)  # 2.6 milliards
+    units = np.full(20, 131_072 * 1000)  # 2.6e9
     sizes = replicate.share_out(rng, units, 10**9, replace=False)
     assert sizes.sum() == 10**9
     assert np.abs(sizes / 5e7 - 1).max() < 0.001

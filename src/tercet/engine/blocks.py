@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +17,7 @@ from tercet.compiled import inline, jit
 from tercet.engine.kernels import BLOCK, add_rows, edge_weights, model_loss, squared_distance
 from tercet.engine.parts import Add, spans, sum_edges, sum_rows, with_penalty
 from tercet.engine.problem import Index
-from tercet.engine.starts import lanczos_steps, normalise, remove, ritz_points
+from tercet.engine.starts import lanczos_steps, multiply, normalise, remove, ritz_points
 from tercet.models.base import Array
 
 # Measured on one core: 24 ns a triplet by rows and 19 by the table for 1000 objects in 10
@@ -75,8 +76,7 @@ def loss_over_blocks(
 
     if n > TABLE_OBJECTS or n_components < TABLE_COMPONENTS:
         return with_penalty(penalty, sum_rows(rows, size, pool))
-    edges = np.stack(np.triu_indices(n, 1), axis=1).astype(np.uint32)
-    return with_penalty(penalty, sum_edges(slopes, edges, size, pool))
+    return with_penalty(penalty, sum_edges(slopes, all_pairs(n), size, pool))
 
 
 @inline
@@ -130,30 +130,21 @@ def add_pairs(
 def spectral_start_of_blocks(
     blocks: Blocks, n_components: int, rng: np.random.Generator, pool: ThreadPoolExecutor
 ) -> Array:
-    """The points (n, d) of `spectral_start`, with one pass over the blocks for a Lanczos step."""
+    """The points (n, d) of `spectral_start`, by Lanczos steps.
+
+    Where there is a table of all pairs, the signed counts are gathered in one pass; otherwise each
+    step is a pass.
+    """
     n = blocks.n_objects
-
-    def summed(add: Callable[[Index, Array, Array], None]) -> Array:
-        def part(span: slice) -> Array:
-            out = np.zeros(n)
-            for number in range(span.start, span.stop):
-                add(*blocks.read(number), out)
-            return out
-
-        total = np.zeros(n)
-        for out in pool.map(part, spans(blocks.n_blocks)):
-            total += out
-        return total
-
-    degree = summed(_add_degrees)
+    degree = _sum_blocks(blocks, _add_degrees, n, pool)
     scale = np.where(degree > 0.0, 1.0 / np.sqrt(np.maximum(degree, 1e-300)), 0.0)
+    times = _signed_counts(blocks, pool)
     steps = lanczos_steps(n, n_components)
-    basis, product = np.zeros((steps, n)), np.empty(n)
+    basis = np.zeros((steps, n))
     diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
     normalise(rng.standard_normal(n), basis[0])
     for j in range(steps):
-        v = scale * basis[j]
-        product = scale * summed(lambda c, weights, out, v=v: _add_product(c, weights, v, out))  # type: ignore[misc]
+        product = scale * times(scale * basis[j])
         diagonal[j] = product @ basis[j]
         if j + 1 == steps:
             break
@@ -163,6 +154,44 @@ def spectral_start_of_blocks(
             steps = j + 1
             break
     return ritz_points(diagonal[:steps], off_diagonal[:steps], basis, n_components)
+
+
+def _signed_counts(blocks: Blocks, pool: ThreadPoolExecutor) -> Callable[[Array], Array]:
+    """The product of the signed counts, +1 for near and -1 for far pairs, with a vector."""
+    n = blocks.n_objects
+    if n > TABLE_OBJECTS:
+        return lambda v: _sum_blocks(blocks, partial(_add_product, v), n, pool)
+    pairs = all_pairs(n)
+    values = _sum_blocks(blocks, partial(_add_counts, n), len(pairs), pool)
+    product = np.empty(n)
+
+    def times(v: Array) -> Array:
+        multiply(pairs, values, v, product)
+        return product
+
+    return times
+
+
+def _sum_blocks(
+    blocks: Blocks, add: Callable[..., None], size: int, pool: ThreadPoolExecutor
+) -> Array:
+    """Sum (size,) of what ``add(comparisons, weights, out)`` adds for every block."""
+
+    def part(span: slice) -> Array:
+        out = np.zeros(size)
+        for number in range(span.start, span.stop):
+            add(*blocks.read(number), out)
+        return out
+
+    total = np.zeros(size)
+    for out in pool.map(part, spans(blocks.n_blocks)):
+        total += out
+    return total
+
+
+def all_pairs(n_objects: int) -> Index:
+    """All pairs i < j, in the order in which `number_pairs` counts them."""
+    return np.stack(np.triu_indices(n_objects, 1), axis=1).astype(np.uint32)
 
 
 @jit
@@ -179,8 +208,18 @@ def _add_degrees(comparisons: Index, weights: Array, degree: Array) -> None:
 
 
 @jit
-def _add_product(comparisons: Index, weights: Array, v: Array, out: Array) -> None:
-    """Add the product of the signed counts, +1 for near and -1 for far pairs, with a vector."""
+def _add_counts(n_objects: int, comparisons: Index, weights: Array, values: Array) -> None:
+    """Add the signed counts of all pairs, near 1 and far -1."""
+    near, far = number_pairs(comparisons, n_objects)
+    for t in range(len(near)):
+        weight = weights[t] if len(weights) > 0 else 1.0
+        values[near[t]] += weight
+        values[far[t]] -= weight
+
+
+@jit
+def _add_product(v: Array, comparisons: Index, weights: Array, out: Array) -> None:
+    """Add the product of the signed counts with a vector."""
     last = comparisons.shape[1] - 1
     third = 0 if last == 2 else 2
     for t in range(len(comparisons)):

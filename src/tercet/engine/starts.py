@@ -53,7 +53,7 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
             for i in range(n):
                 product[i] = dot(matrix[i], basis[j])
         else:
-            _multiply(pairs, values, basis[j], product)
+            multiply(pairs, values, basis[j], product)
         diagonal[j] = dot(product, basis[j])
         if j + 1 == steps:
             break
@@ -119,7 +119,7 @@ def _signed_counts(problem: Problem) -> tuple[Index, Array]:
 
 
 @jit
-def _multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
+def multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
     """Product of the symmetric matrix with the vector v."""
     out[:] = 0.0
     for e in range(len(pairs)):
