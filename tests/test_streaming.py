@@ -249,7 +249,7 @@ def test_value_and_gradient_are_those_in_memory(
         weights = np.random.default_rng(0).random(len(triplets)) + 0.1
         triplets = tc.Triplets(triplets, weights=weights)
     stream = saved(triplets, tmp_path / "a.parquet")
-    monkeypatch.setattr(blocks, "TABLE_COMPONENTS", 1 if table else 99)
+    monkeypatch.setattr(blocks, "TABLE_PER_COMPONENT", 99 if table else 1)
     for model in (tc.STE().model(), tc.CKL().model(), tc.SOE().model()):
         objective = Objective(model, 3, 0.1)
         X = np.random.default_rng(1).normal(size=(triplets.n_objects, 3))
@@ -263,7 +263,7 @@ def test_value_and_gradient_are_those_in_memory(
 @pytest.mark.parametrize("table", [False, True])
 def test_threads_do_not_change_the_bits(table, tmp_path, monkeypatch, small_blocks):
     stream = saved(answers(), tmp_path / "a.npy")
-    monkeypatch.setattr(blocks, "TABLE_COMPONENTS", 1 if table else 99)
+    monkeypatch.setattr(blocks, "TABLE_PER_COMPONENT", 99 if table else 1)
     X, found = np.random.default_rng(1).normal(size=(40, 2)), []
     for n_threads in (1, 3):
         gradient = np.empty_like(X)

@@ -20,10 +20,10 @@ from tercet.engine.problem import Index
 from tercet.engine.starts import lanczos_steps, multiply, normalise, remove, ritz_points
 from tercet.models.base import Array
 
-# Measured on one core: 24 ns a triplet by rows and 19 by the table for 1000 objects in 10
-# dimensions, 76 and 31 for 1854 in 49, but 8 and 18 for 1000 in 2. Nine tables of 2000 objects are
-# 144 MB.
-TABLE_OBJECTS, TABLE_COMPONENTS = 2000, 8
+# A table of all pairs pays for up to so many objects a dimension. Measured on one core, ns a triplet
+# by points and by the table: 1000 objects in 2 dimensions 8 and 18, in 10 dimensions 24 and 19, 1854
+# in 49 dimensions 76 and 31. Ten tables of 2000 objects are 160 MB.
+TABLE_PER_COMPONENT, TABLE_OBJECTS = 100, 2000
 
 
 @runtime_checkable
@@ -74,7 +74,7 @@ def loss_over_blocks(
             total += edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0]
         return total
 
-    if n > TABLE_OBJECTS or n_components < TABLE_COMPONENTS:
+    if n > min(TABLE_OBJECTS, TABLE_PER_COMPONENT * n_components):
         return with_penalty(penalty, sum_rows(rows, size, pool))
     return with_penalty(penalty, sum_edges(slopes, all_pairs(n), size, pool))
 
