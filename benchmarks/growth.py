@@ -67,23 +67,26 @@ def run(setting: Setting) -> Section:
         ),
         "fit by objects": _measure({size: (size, PER_OBJECT * size) for size in n}, _fit, repeats),
     }
+    if not setting.quick:
+        add_points("cpu", points)
+        draw()
+    return _section(points, repeats)
+
+
+def _section(points: Points, repeats: int) -> Section:
     section = Section("How cost grows", [_line(what, points[what]) for what in points])
     for what, pairs in points.items():
         rows = [(f"{size:.0f}", duration(seconds)) for size, seconds in pairs]
         axis = what.rpartition(" ")[2]
         section.tables.append(Table(f"STE in {D} dimensions: {WORDS[what]}", [axis, "time"], rows))
     section.notes += [
+        "The picture is docs/images/growth.png, its points are growth.json beside it.",
         f"Medians of {repeats} runs, sizes in turn; fits from {ONCE:.0e} triplets on were made "
         "once. An evaluation is on one thread; a fit to convergence, with all that `fit` does, is "
-        "on all cores from 200 000 comparisons on. Slopes are of the logarithms, by "
-        "least squares.",
+        "on all cores from 200 000 comparisons on. Slopes are of the logarithms, by least squares.",
         "Answers are simulated: points normal in the plane, noise of 0.3 on the logarithms of "
         "distances.",
     ]
-    if not setting.quick:
-        add_points("cpu", points)
-        draw()
-        section.notes.append("![Times against sizes](images/growth.png)")
     return section
 
 

@@ -87,9 +87,9 @@ def runs_away(objective: Objective) -> bool:
 def _satisfies(
     embedding: Array, triplets: Triplets | StreamedTriplets, rows: Rows | Blocks
 ) -> bool:
-    if isinstance(triplets, StreamedTriplets) or isinstance(rows, Blocks):
-        assert isinstance(rows, Blocks)
+    if isinstance(rows, Blocks):
         blocks = (rows.read(number)[0] for number in range(rows.n_blocks))
         return all(satisfied(embedding, block).all() for block in blocks if len(block))
+    assert isinstance(triplets, Triplets)
     some = satisfied(embedding, triplets[rows[:1000]]).all()  # of many, one of these is not
     return bool(some and satisfied(embedding, triplets[rows]).all())

@@ -177,6 +177,7 @@ def _convert(
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
     try:
         unfinished.mkdir(parents=True)
         about = _copy(parts, unfinished, n_objects, names)
@@ -230,7 +231,7 @@ def _copy(
 
 
 class _Weighing:
-    """Weights, checked as they pass by."""
+    """Weights, checked as they pass by: the smallest of them, and whether all are whole."""
 
     def __init__(self) -> None:
         self.used, self.least, self.whole = False, np.inf, True
