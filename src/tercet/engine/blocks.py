@@ -21,8 +21,8 @@ from tercet.engine.starts import lanczos_steps, multiply, normalise, remove, rit
 from tercet.models.base import Array
 
 # A table of all pairs pays for up to so many objects a dimension. Measured on one core, ns a
-# triplet by points and by the table: 1000 objects in 2 dimensions 8 and 18, in 10 dimensions 24 and
-# 19; 1854 in 49 dimensions 76 and 31. Ten tables of 2000 objects are 160 MB.
+# triplet by points and by the table: 1000 objects in 2 dimensions 8 and 11, in 10 dimensions 25 and
+# 11; 2000 in 10 dimensions 26 and 31, in 20 dimensions 38 and 40. Ten tables of 2000 are 160 MB.
 TABLE_PER_COMPONENT, TABLE_OBJECTS = 100, 2000
 
 
