@@ -99,10 +99,9 @@ def describe_map(
 
 def expected_error(ensemble: Ensemble, seed: int) -> tuple[float, str]:
     """Mean of min(π, 1 − π), and over which comparisons: all, or of many objects some."""
-    if ensemble.n_objects <= EXACT:
-        return ensemble.average_uncertainty(), "all comparisons"
-    mean = ensemble.average_uncertainty(sample=SAMPLED, random_state=seed)
-    return mean, f"{mean.n_comparisons} random comparisons"
+    sample = None if ensemble.n_objects <= EXACT else SAMPLED
+    mean = ensemble.average_uncertainty(sample=sample, random_state=seed)
+    return mean, "all comparisons" if mean.exact else f"{mean.n_comparisons} random comparisons"
 
 
 def save_map(options: argparse.Namespace, ensemble: Ensemble) -> None:
