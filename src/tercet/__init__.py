@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
-    from tercet.io import read_file, read_triplets, write_triplets
+    from tercet.io import open_triplets, read_file, read_triplets, write_triplets
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
+    from tercet.streamed import StreamedTriplets
     from tercet.triplets import Triplets, as_triplets
     from tercet.uses.abstain import choose_threshold, hold_out, risk_coverage
     from tercet.uses.active import ActiveLoop, suggest
@@ -42,6 +43,7 @@ _HOMES = {
     "SOE": "estimators",
     "STE": "estimators",
     "SeparableWarning": "errors",
+    "StreamedTriplets": "streamed",
     "TSTE": "estimators",
     "TercetError": "errors",
     "Triplets": "triplets",
@@ -57,6 +59,7 @@ _HOMES = {
     "hold_out": "uses.abstain",
     "lack_of_fit": "uses.compare",
     "metrics": "",
+    "open_triplets": "io",
     "perceptual_scale": "uses.scale",
     "plan_answers": "uses.plan",
     "plots": "",
@@ -84,6 +87,7 @@ __all__ = [
     "NormalPrior",
     "Posterior",
     "SeparableWarning",
+    "StreamedTriplets",
     "TercetError",
     "Triplets",
     "align",
@@ -98,6 +102,7 @@ __all__ = [
     "hold_out",
     "lack_of_fit",
     "metrics",
+    "open_triplets",
     "perceptual_scale",
     "plan_answers",
     "plots",

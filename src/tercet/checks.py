@@ -316,7 +316,7 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
     return count
 
 
-def _check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
+def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     """Check observers, screens or weights: one known value per answer; returns a copy."""
     if values is None:
         return None
@@ -388,7 +388,7 @@ def check(
     count = settle_n_objects(extras.get("n_objects"), known, int(array.max()) + 1)
     check_comparisons(array, count, known, where)
     observer, screen, weight = (
-        _check_column(extras.get(field), len(array), field, where)
+        check_column(extras.get(field), len(array), field, where)
         for field in ("observers", "screens", "weights")
     )
     times = _check_times(extras.get("response_times"), len(array), where)

@@ -9,17 +9,18 @@ import numpy as np
 
 from tercet.checks import IntArray, listing
 from tercet.errors import DataWarning
+from tercet.streamed import StreamedTriplets, blocks_of
 from tercet.triplets import Triplets
 
 __all__ = ["diagnose", "warn_about"]
 
 
-def diagnose(triplets: Triplets, min_answers: int = 3) -> list[str]:
+def diagnose(triplets: Triplets | StreamedTriplets, min_answers: int = 3) -> list[str]:
     """Say in plain sentences what these answers cannot tell, whatever the model.
 
     Parameters
     ----------
-    triplets : Triplets
+    triplets : Triplets or StreamedTriplets
         The answers. A row counts once, whatever its weight: a repeated question does not look
         at an object from another side.
     min_answers : int
@@ -32,7 +33,9 @@ def diagnose(triplets: Triplets, min_answers: int = 3) -> list[str]:
         Empty if there is nothing to say.
     """
     n, m = triplets.n_objects, len(triplets)
-    counts = np.bincount(triplets.array.ravel(), minlength=n)
+    counts = np.zeros(n, dtype=np.int64)
+    for block in blocks_of(triplets):
+        counts += np.bincount(block.array.ravel(), minlength=n)
     messages = []
     if (unseen := np.flatnonzero(counts == 0)).size:
         from_one = " Perhaps objects are numbered from 1, and not from 0?"
@@ -71,13 +74,15 @@ def diagnose(triplets: Triplets, min_answers: int = 3) -> list[str]:
     return messages
 
 
-def warn_about(triplets: Triplets, min_answers: int = 3, stacklevel: int = 2) -> None:
+def warn_about(
+    triplets: Triplets | StreamedTriplets, min_answers: int = 3, stacklevel: int = 2
+) -> None:
     """Issue what `diagnose` finds as `DataWarning`; stacklevel 2 is the caller, 3 its caller."""
     for message in diagnose(triplets, min_answers):
         warnings.warn(message, DataWarning, stacklevel=stacklevel)
 
 
-def _alike(triplets: Triplets) -> list[list[str]]:
+def _alike(triplets: Triplets | StreamedTriplets) -> list[list[str]]:
     """Names that are the same but for capitals and spaces, in groups."""
     groups: dict[str, list[str]] = {}
     for name in triplets.names or ():
@@ -85,22 +90,32 @@ def _alike(triplets: Triplets) -> list[list[str]]:
     return [names for names in groups.values() if len(names) > 1]
 
 
-def _components(triplets: Triplets, counts: IntArray) -> list[IntArray]:
+def _components(triplets: Triplets | StreamedTriplets, counts: IntArray) -> list[IntArray]:
     """Split the objects that were mentioned into parts that no comparison connects."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n, array = triplets.n_objects, triplets.array
-    others = array[:, 1:]
-    first = np.broadcast_to(array[:, :1], others.shape)  # a star connects a row's objects
-    ones = np.ones(others.size, dtype=np.int32)
-    graph = coo_array((ones, (first.ravel(), others.ravel())), shape=(n, n))
-    _, label = connected_components(graph, directed=False)
+    label = np.arange(triplets.n_objects)
+    for block in blocks_of(triplets):
+        labels = label[block.array]
+        apart = (labels[:, 1:] != labels[:, :1]).any(axis=1)  # a star connects a row's objects
+        if apart.any():
+            label = _joined(label, labels[apart])
     mentioned = np.flatnonzero(counts)
     order = mentioned[np.argsort(label[mentioned], kind="stable")]
     if not order.size:
         return []
     return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def _joined(label: IntArray, rows: IntArray) -> IntArray:
+    """The labels (n,) of objects, one for all labels of a row."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, others = len(label), rows[:, 1:]
+    first = np.broadcast_to(rows[:, :1], others.shape)
+    ones = np.ones(others.size, dtype=np.int32)
+    graph = coo_array((ones, (first.ravel(), others.ravel())), shape=(n, n))
+    joined: IntArray = connected_components(graph, directed=False)[1][label]
+    return joined
 
 
 def _objects(count: int) -> str:

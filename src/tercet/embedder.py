@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.accelerator.device import check_device, find_device
 from tercet.diagnosis import warn_about
+from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models import Model
 from tercet.provenance import Seed
+from tercet.streamed import StreamedTriplets, blocks_of
 from tercet.triplets import Triplets, as_triplets, restore
 
 Floats = NDArray[np.float64]
@@ -104,7 +106,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : Triplets, (m, 3) or (m, 4) array, or data frame
+        X : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
             The comparisons.
         y : (m,) array of +1 and -1, optional
             -1 turns a row around: far was answered to be nearer. Default: rows are the answers.
@@ -114,15 +116,17 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             A warm start instead of ``start`` and ``n_init``.
         """
         self._check_parameters()
-        triplets = oriented(as_triplets(X, self.n_objects if n_objects is None else n_objects), y)
+        triplets = as_answers(X, y, self.n_objects if n_objects is None else n_objects)
         warn_about(triplets, min_answers=self.n_components + 1, stacklevel=3)
-        problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
+        problem = _as_problem(triplets)
         if init is not None:
             init = _check_init(init, (triplets.n_objects, self.n_components))
         fit = self.solver(init).solve(problem, np.random.default_rng(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
-        self.separable_ = unbounded and bool(satisfied(fit.embedding, triplets).all())
+        self.separable_ = unbounded and all(
+            satisfied(fit.embedding, block).all() for block in blocks_of(triplets)
+        )
         self.converged_ = fit.converged and not self.separable_
         self.loss_, self.n_iter_ = fit.loss, fit.n_iter
         self.reason_ = f"{fit.reason}; {_UNBOUNDED}" if unbounded else fit.reason
@@ -144,15 +148,28 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.int64]:
         """+1 where the embedding puts near nearer than far, else -1; shape (m,)."""
         check_is_fitted(self)
+        if isinstance(X, StreamedTriplets):
+            return np.concatenate([self.predict(block) for block in X.blocks()])
         return np.where(satisfied(self.embedding_, self._reference.encode(X)), 1, -1)
 
     def score(self, X: Any, y: ArrayLike | None = None) -> float:
         """Share of the answers that the embedding predicts; their weights count."""
+        if isinstance(X, StreamedTriplets):
+            return self._score_stream(X, y)
         weights = X.weights if isinstance(X, Triplets) else None
         right = self.predict(X) == (1 if y is None else _signs(y, len(X)))
         return float(np.average(right, weights=weights))
 
-    def _is_unbounded(self, fit: Fit, problem: Problem) -> bool:
+    def _score_stream(self, stream: StreamedTriplets, y: ArrayLike | None) -> float:
+        _refuse_signs(y)
+        right = total = 0.0
+        for block in stream.blocks():
+            weight = float(len(block) if block.weights is None else block.weights.sum())
+            right += weight * self.score(block)
+            total += weight
+        return right / total
+
+    def _is_unbounded(self, fit: Fit, problem: Problem | Blocks) -> bool:
         """Whether a map of twice the size fits as well: then the likelihood has no maximum."""
         objective = self.objective()
         model = objective.model
@@ -197,6 +214,32 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         tags.target_tags.required = False
         return tags
+
+
+def as_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Triplets | StreamedTriplets:
+    """The comparisons as Triplets, those that y answers with -1 turned around; or a stream."""
+    if isinstance(X, StreamedTriplets):
+        return as_stream(X, y, n_objects)
+    return oriented(as_triplets(X, n_objects), y)
+
+
+def as_stream(
+    stream: StreamedTriplets, y: ArrayLike | None, n_objects: int | None
+) -> StreamedTriplets:
+    """The stream, about as many objects as there are."""
+    _refuse_signs(y)
+    return stream.with_objects(n_objects)
+
+
+def _refuse_signs(y: ArrayLike | None) -> None:
+    if y is not None:
+        raise InputError("the rows of a stream are the answers: turn them around in the file.")
+
+
+def _as_problem(triplets: Triplets | StreamedTriplets) -> Problem | Blocks:
+    if isinstance(triplets, StreamedTriplets):
+        return triplets
+    return build_problem(triplets.array, triplets.n_objects, triplets.weights)
 
 
 def oriented(triplets: Triplets, y: ArrayLike | None) -> Triplets:

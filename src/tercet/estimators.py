@@ -9,6 +9,7 @@ import numpy as np
 
 from tercet.embedder import Embedder, Floats
 from tercet.engine.blas import one_blas_thread
+from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
@@ -281,8 +282,13 @@ class KernelProgram(NamedTuple):
     tol: float
     max_iter: int
 
-    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+    def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons; nothing about it is random."""
+        if not isinstance(problem, Problem):
+            raise InputError(
+                "the kernel of GNMDS needs all answers in memory; use GNMDS(..., direct=True) on "
+                "a stream."
+            )
         comparisons = problem.comparisons.astype(np.int64)
         columns = [0, 1, 0, 2] if comparisons.shape[1] == 3 else [0, 1, 2, 3]
         with one_blas_thread():

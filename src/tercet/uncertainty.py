@@ -275,14 +275,19 @@ def _compare_all(code: int, table: Floats, mean: Floats, spread: Floats, out: Fl
         out[j, j] = 0.5
 
 
-@jit_sums
-def total_uncertainty(probability: Floats) -> float:
-    """Sum of min(π, 1 − π) over the pairs j < l of a matrix (n, n) of π; NaN counts as nothing."""
-    total = 0.0
-    for j in range(len(probability)):
-        for l in range(j + 1, len(probability)):
-            lesser = min(probability[j, l], probability[l, j])
-            total += lesser if lesser == lesser else 0.0
+def total_uncertainty(distances: Floats, method: str) -> float:
+    """Sum of min(π, 1 − π) over all pairs of distances (S, n); no table of π is held."""
+    code = check_method(method)
+    return _sum_tails(code, *_prepare(distances, code))
+
+
+@jit
+def _sum_tails(code: int, table: Floats, mean: Floats, spread: Floats) -> float:
+    total, tile = 0.0, 32  # as in _compare_all
+    for start in range(0, len(table), tile):
+        for j in range(min(start + tile, len(table))):
+            for l in range(max(start, j + 1), min(start + tile, len(table))):
+                total += _tail(code, table, mean, spread, j, l)[0]
     return total
 
 

@@ -27,6 +27,7 @@ from tercet.accelerator.forms import (
     value_and_gradient,
 )
 from tercet.accelerator.starts import spectral_start
+from tercet.engine.blocks import Blocks
 from tercet.engine.fit import (
     CORNER_WIDTHS,
     Descent,
@@ -40,6 +41,7 @@ from tercet.engine.fit import (
 )
 from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem
+from tercet.errors import InputError
 from tercet.models.base import Array
 from tercet.models.gnmds import GNMDSModel
 
@@ -62,8 +64,15 @@ class OnDevice(NamedTuple):
     descent: Descent
     device: str
 
-    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+    def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons."""
+        if isinstance(problem, Blocks):
+            if self.device == "auto":
+                return self.descent.solve(problem, rng)
+            raise InputError(
+                "answers that are read block by block are fitted on the CPU; use device='cpu', or "
+                "read them into memory with tc.read_triplets."
+            )
         size = len(problem.comparisons)
         if self._stays(size):
             return self.descent.solve(problem, rng)

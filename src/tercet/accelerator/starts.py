@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from tercet.accelerator.forms import EXACT, Comparisons, Shape, signed_counts
-from tercet.engine.starts import LEAST_STEPS, SPREAD, STEPS_PER_DIMENSION
+from tercet.engine.starts import SPREAD, lanczos_steps
 
 _NOTHING = 1e-10  # left of a vector: all of an invariant subspace is known
 _NEVER = -2.0  # below every eigenvalue of the scaled counts
@@ -18,7 +18,7 @@ def spectral_start(shape: Shape, comparisons: Comparisons, vector: jax.Array) ->
     Equal to the CPU's up to the signs of the columns.
     """
     n, d = shape.n_objects, shape.n_components
-    count = min(n, max(LEAST_STEPS, STEPS_PER_DIMENSION * d))
+    count = lanczos_steps(n, d)
     multiply, degree = signed_counts(shape, comparisons)
     scale = jnp.where(degree > 0.0, 1.0 / jnp.sqrt(jnp.maximum(degree, 1.0e-300)), 0.0)
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device
-from tercet.bootstrap.replicates import is_finite, judge, runs_away, warn_about_replicates
+from tercet.bootstrap.replicates import (
+    Outcome,
+    is_finite,
+    judge,
+    runs_away,
+    warn_about_replicates,
+)
 from tercet.bootstrap.resampling import (
     UNITS,
     Draw,
@@ -22,8 +29,17 @@ from tercet.bootstrap.resampling import (
     resample,
     sample_size,
 )
+from tercet.bootstrap.streamed import StreamReplicates, fit_streams
 from tercet.diagnosis import warn_about
-from tercet.embedder import Embedder, Floats, is_count, is_number, oriented, require
+from tercet.embedder import (
+    Embedder,
+    Floats,
+    as_stream,
+    is_count,
+    is_number,
+    oriented,
+    require,
+)
 from tercet.engine.backend import fit_anywhere
 from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
@@ -34,6 +50,7 @@ from tercet.metrics import satisfied, squared_distances
 from tercet.parallel import count_threads
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, record, seed_for
+from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Bootstrap"]
@@ -153,8 +170,9 @@ class Bootstrap(Maker):
 
         Parameters
         ----------
-        X : Triplets, (m, 3) or (m, 4) array, or data frame
-            The comparisons.
+        X : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
+            The comparisons. Of a stream one replicate after the other is fitted on all cores, and
+            replicates are drawn with other random numbers than in memory.
         y : (m,) array of +1 and -1, optional
             -1 turns a row around, as in ``STE.fit``.
         n_objects : int, optional
@@ -162,6 +180,8 @@ class Bootstrap(Maker):
         """
         self._check_parameters()
         n_objects = self.estimator.n_objects if n_objects is None else n_objects
+        if isinstance(X, StreamedTriplets):
+            return self._fit_stream(as_stream(X, y, n_objects))
         triplets = oriented(as_triplets(X, n_objects), y)
         warn_about(triplets, min_answers=self.estimator.n_components + 1, stacklevel=3)
         if self.unit == "answer":
@@ -179,6 +199,21 @@ class Bootstrap(Maker):
         with progress_bar(self.n_samples, "replicates", self.progress) as bar:
             fits = fit_anywhere(solver, task.problem, subsets, starts, self.n_jobs, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
+        return self._keep(fits, outcome, full, spread, triplets.names, entropy, len(task.every))
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _keep(
+        self,
+        fits: Sequence[Fit],
+        outcome: Outcome,
+        full: Fit | None,
+        spread: float,
+        names: tuple[str, ...] | None,
+        entropy: int,
+        n_answers: int,
+    ) -> Self:
+        """Make the ensemble of the replicates that are kept, and warn about the others."""
         if not outcome.kept:
             raise TercetError(f"all {len(fits)} replicates failed: {fits[0].reason}.")
         kept = [fits[k] for k in outcome.kept]
@@ -188,7 +223,7 @@ class Bootstrap(Maker):
             draws,
             statistics={"loss": np.array([fit.loss for fit in kept])},
             model=self.estimator.model(),
-            names=triplets.names,
+            names=names,
             alignment=ALIGNMENTS[self.alignment],
             reference=draws[chosen] if self.alignment == "paper" else None,
             centre=_centred(full) if full and self.correction else None,
@@ -198,16 +233,40 @@ class Bootstrap(Maker):
                 self,
                 entropy,
                 counts=outcome.counts,
-                n_answers=len(task.every),
+                n_answers=n_answers,
                 notes=[_WARM] if self.warm_start else [],
             ),
         )
         self.n_failed_ = outcome.counts["failed"]
         self.classes_ = np.array([-1, 1])
-        warn_about_replicates(outcome, type(self.estimator).__name__, stacklevel=3)
+        warn_about_replicates(outcome, type(self.estimator).__name__, stacklevel=4)
         return self
 
-    # --- inside -------------------------------------------------------------------------------
+    def _fit_stream(self, stream: StreamedTriplets) -> Self:
+        """Embed replicates of answers on disk."""
+        if self.parametric or self.unit != "answer":
+            raise InputError(
+                "a stream is resampled answer by answer: leave out unit and parametric, or read "
+                "the answers into memory with tc.read_triplets."
+            )
+        warn_about(stream, min_answers=self.estimator.n_components + 1, stacklevel=4)
+        entropy = entropy_of(self.random_state)
+        keys = [(ROWS, k) for k in range(self.n_samples)]
+        replicates = StreamReplicates(stream, self.fraction, self._replaces, entropy, keys)
+        full, spread = None, 1.0
+        if self.correction or self.warm_start:
+            rng = np.random.default_rng(seed_for(entropy, ALL_ANSWERS))
+            full = self.estimator.solver(device=self.device).solve(stream, rng)
+            if self.correction:
+                spread = math.sqrt(replicates.size / (replicates.n_answers - replicates.size))
+        starts = [seed_for(entropy, STARTS, k) for k in range(self.n_samples)]
+        init = full.embedding if full and self.warm_start else None
+        solver = self.estimator.solver(init, self.device)
+        with progress_bar(self.n_samples, "replicates", self.progress) as bar:
+            fits = fit_streams(solver, replicates, starts, self.n_jobs, bar.update)
+        outcome = judge(fits, self.estimator.objective(), stream, replicates)
+        names, count = stream.names, replicates.n_answers
+        return self._keep(fits, outcome, full, spread, names, entropy, count)
 
     def _task(self, triplets: Triplets) -> _Task:
         """What replicates choose rows from: the answers and, if parametric, their opposites."""

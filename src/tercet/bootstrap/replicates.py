@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.bootstrap.resampling import Rows
+from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models.base import Array
+from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets
 
 
@@ -26,7 +28,10 @@ class Outcome(NamedTuple):
 
 
 def judge(
-    fits: Sequence[Fit], objective: Objective, triplets: Triplets, subsets: Sequence[Rows]
+    fits: Sequence[Fit],
+    objective: Objective,
+    triplets: Triplets | StreamedTriplets,
+    subsets: Sequence[Rows] | Sequence[Blocks],
 ) -> Outcome:
     """Tell failed replicates from others, and unfinished ones from those without a maximum."""
     kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
@@ -79,6 +84,12 @@ def runs_away(objective: Objective) -> bool:
     return model.is_probability and objective.penalty == 0.0 and getattr(model, "mu", 1.0) > 0.0
 
 
-def _satisfies(embedding: Array, triplets: Triplets, rows: Rows) -> bool:
+def _satisfies(
+    embedding: Array, triplets: Triplets | StreamedTriplets, rows: Rows | Blocks
+) -> bool:
+    if isinstance(rows, Blocks):
+        blocks = (rows.read(number)[0] for number in range(rows.n_blocks))
+        return all(satisfied(embedding, block).all() for block in blocks if len(block))
+    assert isinstance(triplets, Triplets)
     some = satisfied(embedding, triplets[rows[:1000]]).all()  # of many, one of these is not
     return bool(some and satisfied(embedding, triplets[rows]).all())

@@ -99,16 +99,9 @@ def describe_map(
 
 def expected_error(ensemble: Ensemble, seed: int) -> tuple[float, str]:
     """Mean of min(π, 1 − π), and over which comparisons: all, or of many objects some."""
-    import numpy as np
-
-    from tercet.simulate import random_comparisons
-
-    n = ensemble.n_objects
-    if n <= EXACT:
-        return ensemble.average_uncertainty(), "all comparisons"
-    asked = random_comparisons(n, SAMPLED, replace=True, random_state=seed)
-    p = ensemble.triplet_probability(asked)
-    return float(np.minimum(p, 1.0 - p).mean()), f"{SAMPLED} random comparisons"
+    sample = None if ensemble.n_objects <= EXACT else SAMPLED
+    mean = ensemble.average_uncertainty(sample=sample, random_state=seed)
+    return mean, "all comparisons" if mean.exact else f"{mean.n_comparisons} random comparisons"
 
 
 def save_map(options: argparse.Namespace, ensemble: Ensemble) -> None:

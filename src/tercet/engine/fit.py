@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
+from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blocks
 from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import value_and_gradient
-from tercet.engine.parts import Map, loss_in_parts
+from tercet.engine.parts import Add, Map, loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
@@ -82,7 +83,7 @@ class Fit(NamedTuple):
 class Solver(Protocol):
     """Whatever turns the comparisons of a problem into a fit."""
 
-    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+    def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons."""
 
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
@@ -92,16 +93,19 @@ class Solver(Protocol):
         """How many of so many subsets to take at once, with so many workers."""
 
 
-def evaluate(objective: Objective, problem: Problem, X: Array) -> tuple[float, Array]:
+def evaluate(objective: Objective, problem: Problem | Blocks, X: Array) -> tuple[float, Array]:
     """Loss of an embedding (n, d), and its gradient."""
     gradient = np.empty_like(X)
+    if isinstance(problem, Blocks):
+        with _threads() as run:
+            return _spread(objective, problem, run)(X, gradient), gradient
     loss = value_and_gradient(*objective.arguments, problem, X, gradient)
     return float(loss), gradient
 
 
 def minimise(
     objective: Objective,
-    problem: Problem,
+    problem: Problem | Blocks,
     start: Array,
     options: Options | None = None,
     n_threads: int | None = None,
@@ -109,25 +113,43 @@ def minimise(
     """Minimise the loss from one start (n, d)."""
     announce_compilation(descend)
     _, _, tol, max_iter = options or Options()
-    floor = floor_of(objective) * (float(problem.weights.min()) if problem.weights.size else 1.0)
+    floor = floor_of(objective) * _least_weight(problem)
     start = np.ascontiguousarray(start, dtype=np.float64)
-    if len(problem.comparisons) < LARGE:
+    if isinstance(problem, Problem) and len(problem.comparisons) < LARGE:
         found = descend(*objective.arguments, problem, start, tol, floor, max_iter)
         return describe_fit(objective, *found, max_iter)
     state = lbfgs.start_state(start)
     X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
     status = lbfgs.EVALUATE
-    n_threads = count_threads(n_threads)
-    with ExitStack() as stack:
-        run: Map = map
-        if n_threads > 1:
-            stack.enter_context(_all_threads)
-            run = stack.enter_context(ThreadPoolExecutor(n_threads)).map
-        loss = loss_in_parts(*objective.arguments, problem, run)
+    with _threads(n_threads) as run:
+        loss = _spread(objective, problem, run)
         while status == lbfgs.EVALUATE:
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
     found = X, lbfgs.final_loss(state), lbfgs.iterations(state), status
     return describe_fit(objective, *found, max_iter)
+
+
+@contextmanager
+def _threads(n_threads: int | None = None) -> Iterator[Map]:
+    """A ``map`` on all threads, which nobody else uses meanwhile; one thread needs no pool."""
+    if (count := count_threads(n_threads)) == 1:
+        yield map
+        return
+    with _all_threads, ThreadPoolExecutor(count) as pool:
+        yield pool.map
+
+
+def _spread(objective: Objective, problem: Problem | Blocks, run: Map) -> Add:
+    """The loss as a sum of parts."""
+    if isinstance(problem, Problem):
+        return loss_in_parts(*objective.arguments, problem, run)
+    return loss_over_blocks(*objective.arguments, problem, objective.n_components, run)
+
+
+def _least_weight(problem: Problem | Blocks) -> float:
+    if isinstance(problem, Problem):
+        return float(problem.weights.min()) if problem.weights.size else 1.0
+    return problem.least_weight
 
 
 def describe_fit(
@@ -156,10 +178,10 @@ class Descent(NamedTuple):
     options: Options = Options()
     init: Array | None = None
 
-    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+    def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons; a large problem is spread over threads."""
-        rows = np.arange(len(problem.comparisons))
-        if self._is_compiled(len(rows)):
+        if isinstance(problem, Problem) and self._is_compiled(len(problem.comparisons)):
+            rows = np.arange(len(problem.comparisons))
             return self._solve_compiled(problem, [rows], [rng])[0]
         n, d = problem.n_objects, self.objective.n_components
         if self.init is not None:
@@ -167,7 +189,7 @@ class Descent(NamedTuple):
         fits = []
         for k in range(self.count_starts(n)):
             spectral = k == 0 and self.options.start == "spectral"
-            start = spectral_start(problem, d, rng) if spectral else random_start(n, d, rng)
+            start = _spectral_start(problem, d, rng) if spectral else random_start(n, d, rng)
             fits.append(self._follow(problem, start))
         return min(fits, key=lambda fit: fit.loss if math.isfinite(fit.loss) else math.inf)
 
@@ -228,7 +250,7 @@ class Descent(NamedTuple):
         found = zip(points, losses, notes[:, 0], notes[:, 1], strict=True)
         return [describe_fit(self.objective, *one, max_iter) for one in found]
 
-    def _follow(self, problem: Problem, start: Array) -> Fit:
+    def _follow(self, problem: Problem | Blocks, start: Array) -> Fit:
         if not self.has_corner:
             return minimise(self.objective, problem, start, self.options)
         # Follow the minimum while a rounded corner sharpens, and report the hinge itself.
@@ -240,9 +262,16 @@ class Descent(NamedTuple):
         return fit._replace(loss=evaluate(self.objective, problem, X)[0], n_iter=n_iter)
 
 
+def _spectral_start(problem: Problem | Blocks, d: int, rng: np.random.Generator) -> Array:
+    if isinstance(problem, Problem):
+        return spectral_start(problem, d, rng)
+    with _threads() as run:
+        return spectral_start_of_blocks(problem, d, rng, run)
+
+
 def embed(
     objective: Objective,
-    problem: Problem,
+    problem: Problem | Blocks,
     rng: np.random.Generator,
     options: Options | None = None,
     init: Array | None = None,

@@ -13,20 +13,34 @@ from typing import Any
 import numpy as np
 
 from tercet.engine.kernels import add_laplacian, add_penalty, add_rows, edge_lengths, edge_weights
-from tercet.engine.problem import Problem
+from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
 PARTS = 8
 
+Add = Callable[[Array, Array], float]
 Map = Callable[..., Iterable[Any]]  # of a pool of threads, or Python's own
 
 
-def loss_in_parts(
-    code: int, p: float, q: float, penalty: float, problem: Problem, run: Map
-) -> Callable[[Array, Array], float]:
+def loss_in_parts(code: int, p: float, q: float, penalty: float, problem: Problem, run: Map) -> Add:
     """Return the function that takes an embedding, writes the gradient and returns the loss."""
-    form = _edge_form if len(problem.edges) > 0 else _row_form
-    add = form(code, p, q, problem, run)
+
+    def rows(span: slice, X: Array, gradient: Array) -> float:
+        weights = problem.weights[span]
+        return add_rows(code, p, q, problem.comparisons[span], weights, X, gradient)
+
+    def slopes(span: slice, lengths: Array, w: Array) -> float:
+        near, far, weights = problem.near[span], problem.far[span], problem.weights[span]
+        return float(edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0])
+
+    size = len(problem.comparisons)
+    if len(problem.edges) == 0:
+        return with_penalty(penalty, sum_rows(rows, size, run))
+    return with_penalty(penalty, sum_edges(slopes, problem.edges, size, run))
+
+
+def with_penalty(penalty: float, add: Add) -> Add:
+    """The loss whose parts ``add`` sums, and the penalty on the sum of squares."""
 
     def loss(X: Array, gradient: Array) -> float:
         gradient[:] = 0.0
@@ -35,56 +49,56 @@ def loss_in_parts(
     return loss
 
 
-def _row_form(
-    code: int, p: float, q: float, problem: Problem, run: Map
-) -> Callable[[Array, Array], float]:
+def sum_rows(rows: Callable[[slice, Array, Array], float], size: int, run: Map) -> Add:
+    """Row form: ``rows(span, X, gradient)`` adds the gradient of a part and returns its loss."""
+
     def part(span: slice, X: Array) -> tuple[float, Array]:
         gradient = np.zeros_like(X)
-        weights = problem.weights[span]
-        return add_rows(code, p, q, problem.comparisons[span], weights, X, gradient), gradient
+        return rows(span, X, gradient), gradient
 
     def add(X: Array, gradient: Array) -> float:
         total = 0.0
-        for loss, part_gradient in run(lambda span: part(span, X), spans):
+        for loss, part_gradient in run(lambda span: part(span, X), spans(size)):
             total += loss
             gradient += part_gradient
         return total
 
-    spans = _spans(len(problem.comparisons))
     return add
 
 
-def _edge_form(
-    code: int, p: float, q: float, problem: Problem, run: Map
-) -> Callable[[Array, Array], float]:
-    def slopes(span: slice, w: Array) -> float:
-        w[:] = 0.0
-        near, far, weights = problem.near[span], problem.far[span], problem.weights[span]
-        return float(edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0])
+def sum_edges(
+    slopes: Callable[[slice, Array, Array], float], edges: Index, size: int, run: Map
+) -> Add:
+    """Edge form: ``slopes(span, lengths, w)`` adds the slopes of a part to w, returns its loss."""
 
-    def laplacian(span: slice, X: Array, w: Array) -> Array:
+    def part(span: slice, own_w: Array) -> float:
+        own_w[:] = 0.0
+        return slopes(span, lengths, own_w)
+
+    def laplacian(span: slice, X: Array) -> Array:
         gradient = np.zeros_like(X)
-        add_laplacian(X, problem.edges[span], w[span], gradient)
+        add_laplacian(X, edges[span], w[span], gradient)
         return gradient
 
     def add(X: Array, gradient: Array) -> float:
-        list(run(lambda s: edge_lengths(X, problem.edges[s], lengths[s]), edge_spans))
+        list(run(lambda s: edge_lengths(X, edges[s], lengths[s]), edge_spans))
         total = 0.0
         w[:] = 0.0
-        for loss, part_w in zip(run(slopes, spans, own), own, strict=True):
+        for loss, part_w in zip(run(part, spans(size), own), own, strict=True):
             total += loss
             np.add(w, part_w, out=w)
-        for part_gradient in run(lambda s: laplacian(s, X, w), edge_spans):
+        for part_gradient in run(lambda s: laplacian(s, X), edge_spans):
             gradient += part_gradient
         return total
 
-    lengths, w = np.empty(len(problem.edges)), np.empty(len(problem.edges))
+    lengths, w = np.empty(len(edges)), np.empty(len(edges))
     # Parts that come one after the other share their place, which stays in the cache.
     own = [np.empty_like(w)] * PARTS if run is map else list(np.empty((PARTS, len(w))))
-    spans, edge_spans = _spans(len(problem.comparisons)), _spans(len(problem.edges))
+    edge_spans = spans(len(edges))
     return add
 
 
-def _spans(size: int) -> list[slice]:
+def spans(size: int) -> list[slice]:
+    """Cut so many rows, edges or blocks into parts."""
     cuts = np.linspace(0, size, PARTS + 1).astype(int).tolist()
     return [slice(a, b) for a, b in pairwise(cuts)]

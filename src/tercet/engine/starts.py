@@ -12,7 +12,7 @@ from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
-LEAST_STEPS, STEPS_PER_DIMENSION = 20, 10
+_LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
 _ENTRIES_PER_PAIR = 8  # a full matrix of up to so many entries is faster than the list of pairs
 SPREAD = 0.75  # of the points along each axis
 
@@ -37,7 +37,7 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
     """Points (n, d) of the spectral start; Lanczos iteration begins at the vector ``start``."""
     n = problem.n_objects
     pairs, values = _signed_counts(problem)
-    steps = min(n, max(LEAST_STEPS, STEPS_PER_DIMENSION * n_components))
+    steps = lanczos_steps(n, n_components)
     matrix = np.zeros((n, n)) if n * n <= _ENTRIES_PER_PAIR * len(pairs) else np.zeros((0, 0))
     if len(matrix) > 0:
         for e in range(len(pairs)):
@@ -46,27 +46,40 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
     basis = np.zeros((steps, n))
     diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
     product = np.empty(n)
-    _normalise(start, basis[0])
+    normalise(start, basis[0])
     built = steps
     for j in range(steps):
         if len(matrix) > 0:
             for i in range(n):
                 product[i] = dot(matrix[i], basis[j])
         else:
-            _multiply(pairs, values, basis[j], product)
+            multiply(pairs, values, basis[j], product)
         diagonal[j] = dot(product, basis[j])
         if j + 1 == steps:
             break
-        _remove(product, basis[: j + 1])
-        off_diagonal[j] = _normalise(product, basis[j + 1])
+        remove(product, basis[: j + 1])
+        off_diagonal[j] = normalise(product, basis[j + 1])
         if off_diagonal[j] < 1e-10:  # all of an invariant subspace is known
             built = j + 1
             break
+    return ritz_points(diagonal[:built], off_diagonal[:built], basis, n_components)
+
+
+@jit
+def lanczos_steps(n_objects: int, n_components: int) -> int:
+    """How many steps are enough for a start."""
+    return min(n_objects, max(_LEAST_STEPS, _STEPS_PER_DIMENSION * n_components))
+
+
+@jit
+def ritz_points(diagonal: Array, off_diagonal: Array, basis: Array, n_components: int) -> Array:
+    """Points (n, d) from the largest eigenvalues of the tridiagonal matrix of a Lanczos basis."""
+    built, n = len(diagonal), basis.shape[1]
     X = np.zeros((n, n_components))
     vector = np.empty(built)
     for k in range(min(n_components, built)):
-        value = _eigenvalue(diagonal[:built], off_diagonal[:built], k)
-        _eigenvector(diagonal[:built], off_diagonal[:built], value, vector)
+        value = _eigenvalue(diagonal, off_diagonal, k)
+        _eigenvector(diagonal, off_diagonal, value, vector)
         for j in range(built):
             scaled = SPREAD * math.sqrt(n) * vector[j]
             for i in range(n):
@@ -106,7 +119,7 @@ def _signed_counts(problem: Problem) -> tuple[Index, Array]:
 
 
 @jit
-def _multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
+def multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
     """Product of the symmetric matrix with the vector v."""
     out[:] = 0.0
     for e in range(len(pairs)):
@@ -116,7 +129,7 @@ def _multiply(pairs: Index, values: Array, v: Array, out: Array) -> None:
 
 
 @jit
-def _normalise(v: Array, out: Array) -> float:
+def normalise(v: Array, out: Array) -> float:
     """Write v scaled to length one; return its length."""
     norm = math.sqrt(dot(v, v))
     for k in range(v.size):
@@ -125,7 +138,7 @@ def _normalise(v: Array, out: Array) -> float:
 
 
 @jit
-def _remove(v: Array, basis: Array) -> None:
+def remove(v: Array, basis: Array) -> None:
     """Make v orthogonal to the rows of the basis."""
     for row in range(len(basis)):
         overlap = dot(v, basis[row])
@@ -176,5 +189,5 @@ def _eigenvector(diagonal: Array, off_diagonal: Array, value: float, vector: Arr
         for j in range(n - 1, -1, -1):
             following = off_diagonal[j] * vector[j + 1] if j + 1 < n else 0.0
             vector[j] = (right[j] - following) / pivots[j]
-        _normalise(vector, right)
+        normalise(vector, right)
     vector[:] = right

@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tercet import uncertainty
 from tercet.ensemble import storage
+from tercet.ensemble.averages import Average, average_all, average_sampled, choose_sample
 from tercet.ensemble.draws import encode_pairs
 from tercet.ensemble.held import Held
 from tercet.errors import InputError
 from tercet.metrics import check_threshold
 from tercet.parallel import count_threads, in_order
+from tercet.provenance import Seed
 from tercet.triplets import Triplets
 from tercet.uncertainty import Ellipses, Floats, Index, default_method
 
@@ -165,8 +167,14 @@ class Ensemble(Held):
             yield from results
 
     def average_uncertainty(
-        self, over: Any = None, method: str | None = None, n_jobs: int | None = None
-    ) -> float:
+        self,
+        over: Any = None,
+        method: str | None = None,
+        n_jobs: int | None = None,
+        *,
+        sample: int | str | None = "auto",
+        random_state: Seed = 0,
+    ) -> Average:
         """Mean of min(π, 1 − π) over all comparisons, or of 1 − π over those given as true.
 
         The paper's two averages (supplement): the first knows no truth; the second is for lists of
@@ -177,15 +185,29 @@ class Ensemble(Held):
         over : Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
         method, n_jobs
             As in `triplet_probability`.
+        sample : int, None or "auto"
+            How many random comparisons to look at instead of all n(n − 1)(n − 2)/2, as many of
+            every anchor; None for all. "auto" is all up to 500 objects, and beyond a million.
+        random_state : int, None or numpy.random.Generator
+            Of the sample.
+
+        Returns
+        -------
+        Average
+            A number, whose ``error`` is the standard error from sampling and whose ``exact`` says
+            that there is none.
         """
+        chosen, jobs = method or default_method(len(self)), count_threads(n_jobs)
+        uncertainty.check_method(chosen)
         if over is not None:
             weights = over.weights if isinstance(over, Triplets) else None
             p = self.triplet_probability(over, method, n_jobs)
-            return float(np.average(1.0 - p, weights=weights))
-        n = self.n_objects
-        every = self.all_probabilities(method, n_jobs)
-        total = sum(uncertainty.total_uncertainty(p) for _, p in every)
-        return total / (n * (n - 1) * (n - 2) // 2)
+            return Average(float(np.average(1.0 - p, weights=weights)), len(p))
+        size = choose_sample(sample, self.n_objects)
+        settings = self._distances, self.n_objects, len(self), chosen, jobs
+        if size is None:
+            return average_all(*settings)
+        return average_sampled(*settings, size, random_state)
 
     def predict(
         self, Q: Any, threshold: float = 0.9, method: str | None = None

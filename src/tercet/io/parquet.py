@@ -18,10 +18,11 @@ from tercet.io.source import Source
 from tercet.io.tidy import columns_of, read_columns
 from tercet.triplets import Triplets
 
-__all__ = ["PARQUET"]
+__all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]
 
 
-def _import_pyarrow(path: str | Path) -> Any:
+def import_pyarrow(path: str | Path) -> Any:
+    """Return pyarrow with its Parquet, or say how to get it."""
     try:
         import pyarrow.parquet
     except ImportError:
@@ -40,13 +41,13 @@ def _read(source: Source, options: Options) -> Reading:
     path = source.path
     if source.kind != "parquet":
         raise InputError(f"{path} is not a Parquet file: it does not begin with PAR1.")
-    pyarrow = _import_pyarrow(path)
+    pyarrow = import_pyarrow(path)
     damage = (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError)
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.content))
         titles = list(file.schema_arrow.names)
     except damage as error:
-        raise _refusal(path, error) from None
+        raise refuse_parquet(path, error) from None
     header = make_cells(path, titles, [], []).renamed(options.columns).header
     try:
         columns, extras = find_columns(header)
@@ -55,23 +56,24 @@ def _read(source: Source, options: Options) -> Reading:
     places = [*columns, *extras.values()]
     try:
         wanted = file.read(columns=[titles[i] for i in places]).unify_dictionaries()
-        parts = [_encode(pyarrow, wanted.column(titles[i])) for i in places]
+        parts = [encode_column(pyarrow, wanted.column(titles[i])) for i in places]
     except damage as error:
-        raise _refusal(path, error) from None
+        raise refuse_parquet(path, error) from None
     if not len(wanted):
         raise InputError(f"{path} has a header but no answers; at least one answer is needed.")
     table = _make_table(path, [header[i] for i in places], parts)
     return read_columns(table, options, PARQUET.name, PARQUET.title)
 
 
-def _refusal(path: str, error: Exception) -> InputError:
+def refuse_parquet(path: str, error: Exception) -> InputError:
+    """The error that says what pyarrow said of a file."""
     said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     return InputError(f"{path} is a damaged Parquet file ({said}). Save it again.")
 
 
-def _encode(pyarrow: Any, column: Any) -> tuple[list[str], Any]:
+def encode_column(pyarrow: Any, column: Any) -> tuple[list[str], Any]:
     """The distinct cells of a column as text, and which of them each row has; −1: none."""
-    whole = column.combine_chunks()
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if not pyarrow.types.is_dictionary(whole.type):
         whole = whole.dictionary_encode()
     indices = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -100,7 +102,7 @@ def _make_table(path: str, header: list[str], parts: list[tuple[list[str], Any]]
 
 def _write(triplets: Triplets, path: Path) -> None:
     """Write the columns of a tidy table; names are stored once and numbered."""
-    pyarrow = _import_pyarrow(path)
+    pyarrow = import_pyarrow(path)
     columns: dict[str, Any] = dict(columns_of(triplets))
     if triplets.names is not None:
         objects = [title for title in columns if title not in EXTRAS]

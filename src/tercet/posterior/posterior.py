@@ -20,6 +20,7 @@ from tercet.posterior.draw import Drawn, Plan, draw
 from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.settings import check_learn, default_prior
 from tercet.provenance import Seed, entropy_of, record
+from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Posterior"]
@@ -135,6 +136,12 @@ class Posterior(Maker):
             Goes before the estimator's.
         """
         plan = self._plan()
+        if isinstance(X, StreamedTriplets):
+            raise InputError(
+                "a posterior needs all answers in memory, and these are streamed from disk. Use "
+                "Bootstrap, which takes the stream, or Posterior(...).fit(stream[:]) if they fit "
+                "into memory."
+            )
         n_objects = self.estimator.n_objects if n_objects is None else n_objects
         triplets = oriented(as_triplets(X, n_objects), y)
         warn_about(triplets, min_answers=plan.n_components + 1, stacklevel=3)

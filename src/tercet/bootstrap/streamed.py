@@ -1,0 +1,169 @@
+"""Replicates of answers on disk: which rows they are made of is drawn anew for every block.
+
+How many answers fall into each block is drawn once for a replicate; which ones, whenever the block
+is read, from a seed of the replicate and the block. The distribution is that of a replicate in
+memory, the random numbers are others, and no list of rows is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from tercet.bootstrap.resampling import Floats, Rows, sample_size
+from tercet.engine.backend import backend_is_chosen
+from tercet.engine.blocks import Blocks
+from tercet.engine.fit import Fit, Seeds, Solver
+from tercet.provenance import seed_for
+from tercet.streamed import StreamedTriplets
+
+__all__ = ["StreamReplicates", "fit_streams"]
+
+# NumPy draws hypergeometric numbers from less than 10**9; more answers are drawn in groups of
+# blocks, each group giving its share. With so many in each the difference cannot be seen.
+GROUP = 500_000_000
+
+
+class Resampled(NamedTuple):
+    """One replicate of a stream, as the engine reads it."""
+
+    stream: StreamedTriplets
+    sizes: Rows  # (n_blocks,) answers from each block
+    replace: bool
+    entropy: int
+    key: tuple[int, ...]
+
+    @property
+    def n_objects(self) -> int:
+        """How many objects there are."""
+        return self.stream.n_objects
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return self.stream.n_blocks
+
+    @property
+    def least_weight(self) -> float:
+        """The smallest weight of an answer; a vote weighs 1."""
+        return 1.0 if self.stream.has_votes else self.stream.least_weight
+
+    def read(self, number: int) -> tuple[NDArray[np.uint32], Floats]:
+        """The rows of a block that were drawn, and their weights."""
+        comparisons, weights = self.stream.read(number)
+        rng = np.random.default_rng(seed_for(self.entropy, *self.key, number))
+        size, count = int(self.sizes[number]), len(comparisons)
+        if self.stream.has_votes:
+            times = _draw_votes(rng, weights.astype(np.int64), size, self.replace)
+            weights = np.empty(0)
+        elif self.replace:
+            times = np.bincount(rng.integers(count, size=size), minlength=count)
+        else:
+            times = np.zeros(count, dtype=bool)
+            times[rng.choice(count, size, replace=False, shuffle=False)] = True
+        rows = np.flatnonzero(times)
+        own = weights[rows] if len(weights) else weights
+        if times.dtype != bool:
+            own = np.asarray(times[rows] * (own if len(weights) else 1.0), dtype=np.float64)
+        return np.take(comparisons, rows, axis=0), own
+
+
+def _draw_votes(rng: np.random.Generator, votes: Rows, size: int, replace: bool) -> Rows:
+    """How often each row is drawn when every vote for it is a unit."""
+    if replace:
+        return rng.multinomial(size, votes / votes.sum())
+    return rng.multivariate_hypergeometric(votes, size, method="marginals")
+
+
+class StreamReplicates(Sequence[Resampled]):
+    """The replicates of a stream, each made when asked for.
+
+    Parameters
+    ----------
+    stream : StreamedTriplets
+    fraction : float
+        Share of the answers in a replicate.
+    replace : bool
+    entropy : int
+    keys : sequence of tuple of int
+        One for each replicate: what its seeds are spawned under.
+    """
+
+    def __init__(
+        self,
+        stream: StreamedTriplets,
+        fraction: float,
+        replace: bool,
+        entropy: int,
+        keys: Sequence[tuple[int, ...]],
+    ) -> None:
+        self._stream, self._replace, self._entropy, self._keys = stream, replace, entropy, keys
+        self._units = _units(stream)
+        self.n_answers = int(self._units.sum())
+        self.size = sample_size(fraction, self.n_answers, "answer")
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, key: int) -> Resampled: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Resampled]: ...
+    def __getitem__(self, key: int | slice) -> Any:
+        if isinstance(key, slice):
+            return [self[k] for k in range(*key.indices(len(self)))]
+        own = self._keys[key]
+        rng = np.random.default_rng(seed_for(self._entropy, *own))
+        sizes = share_out(rng, self._units, self.size, self._replace)
+        return Resampled(self._stream, sizes, self._replace, self._entropy, own)
+
+
+def _units(stream: StreamedTriplets) -> Rows:
+    """Answers in each block: rows, or the votes that weights count."""
+    if stream.has_votes:
+        blocks = (stream.read(number)[1] for number in range(stream.n_blocks))
+        return np.array([int(weights.sum()) for weights in blocks])
+    return np.array([stop - start for start, stop in stream.spans()])
+
+
+def share_out(rng: np.random.Generator, units: Rows, size: int, replace: bool) -> Rows:
+    """How many of ``size`` units drawn from all blocks come from each."""
+    if replace:
+        return rng.multinomial(size, units / units.sum())
+    ends = np.cumsum(units)
+    group = (ends - 1) // GROUP
+    sizes, drawn, seen = np.zeros_like(units), 0, 0
+    for number in np.unique(group):
+        own = group == number
+        seen += int(units[own].sum())
+        upto = size * seen // int(ends[-1])  # whole numbers of any size
+        sizes[own] = rng.multivariate_hypergeometric(units[own], upto - drawn, method="marginals")
+        drawn = upto
+    return sizes
+
+
+def fit_streams(
+    solver: Solver,
+    replicates: Sequence[Blocks],
+    seeds: Seeds,
+    n_jobs: int | None,
+    done: Callable[[int], object],
+) -> list[Fit]:
+    """Fit one replicate after the other on all cores, or side by side on a joblib backend."""
+    tasks = zip(replicates, seeds, strict=True)
+    if backend_is_chosen():
+        task = delayed(_solve)
+        return list(Parallel(n_jobs=n_jobs)(task(solver, each, seed) for each, seed in tasks))
+    fits = []
+    for each, seed in tasks:
+        fits.append(_solve(solver, each, seed))
+        done(1)
+    return fits
+
+
+def _solve(solver: Solver, replicate: Blocks, seed: np.random.SeedSequence) -> Fit:
+    return solver.solve(replicate, np.random.default_rng(seed))

@@ -1,0 +1,324 @@
+"""open_triplets: answers that stay on disk, for data beyond memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import (
+    LARGEST_INDEX,
+    check_column,
+    check_comparisons,
+    look_up,
+    natural_key,
+    settle_n_objects,
+    whole,
+)
+from tercet.errors import DataWarning, InputError, TercetError
+from tercet.io.cells import Cells
+from tercet.io.parts import ArrayPart, Part, open_part
+from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
+from tercet.triplets import Triplets
+
+__all__ = ["open_triplets"]
+
+_ROWS, _WEIGHTS, _ABOUT = "triplets.npy", "weights.npy", "about.json"
+_SUFFIXES = (".npy", ".parquet")
+
+Source = str | os.PathLike[str]
+
+
+def open_triplets(
+    path: Source | Sequence[Source],
+    *,
+    columns: Mapping[str, str] | None = None,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    cache: Source | None = None,
+) -> StreamedTriplets:
+    """Open answers that are too many for memory; they are checked and then read when needed.
+
+    A single .npy file is used as it is. Everything else is copied once, a piece at a time, into a
+    file of compact integers (12 or 16 bytes an answer, 8 more with weights), which is found again
+    the next time while the files stay the same.
+
+    Parameters
+    ----------
+    path : path, or list of paths
+        An .npy file of integers (m, 3) or (m, 4); a Parquet file with the columns anchor, near,
+        far (or a, b, c, d) and perhaps weight or count; a folder of such files; or a list of them.
+        Observers, screens and response times are not read.
+    columns : mapping of str to str, optional
+        Which columns of Parquet to take as ours, as in `read_triplets`.
+    n_objects : int, optional
+        How many objects there are, if the last ones may not occur.
+    names : sequence of str, optional
+        The names of all objects.
+    cache : path, optional
+        The folder for the copy; by default that of the (first) file.
+
+    Examples
+    --------
+    >>> stream = tc.open_triplets("answers/")  # doctest: +SKIP
+    >>> tc.STE(2, random_state=0).fit(stream).embedding_  # doctest: +SKIP
+    """
+    files = _find_files(path)
+    parts = [open_part(file, columns) for file in files]
+    _agree(parts)
+    known = None if names is None else Triplets([[0, 1, 2]], names=names).names  # checked there
+    first = parts[0]
+    if len(parts) == 1 and isinstance(first, ArrayPart) and _is_plain(first):
+        return _use_as_it_is(first, n_objects, known)
+    if any("screens" in part.extras for part in parts):
+        warnings.warn(
+            "answers of one screen are one choice, but a stream takes them as independent, so "
+            "uncertainties will look surer than they are.",
+            DataWarning,
+            stacklevel=2,
+        )
+    key = _fingerprint(files, columns, n_objects, known)
+    parent = Path(cache) if cache is not None else files[0].parent
+    folder = parent / f"{files[0].stem}-{key[:12]}.tercet"
+    if not (folder / _ABOUT).exists():
+        _convert(parts, folder, n_objects, known)
+    return _open_copy(folder)
+
+
+# --- finding ----------------------------------------------------------------------------------
+
+
+def _find_files(path: Source | Sequence[Source]) -> list[Path]:
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    files: list[Path] = []
+    for each in map(Path, given):
+        if not each.is_dir():
+            files.append(each)
+            continue
+        inside = [file for file in each.iterdir() if file.suffix in _SUFFIXES]
+        files += sorted(inside, key=lambda file: natural_key(file.name))
+    if not files:
+        raise InputError(f"there are no .parquet or .npy files in {path}.")
+    return files
+
+
+def _agree(parts: Sequence[Part]) -> None:
+    """Refuse parts that do not go together, and parts without rows."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.width != first.width:
+            raise InputError(
+                f"{part.path} has {part.width} objects a row, and {first.path} has {first.width}; "
+                "stream triplets and quadruplets apart."
+            )
+        if ("weights" in part.extras) != ("weights" in first.extras):
+            raise InputError(f"only one of {first.path} and {part.path} has weights; give both.")
+    if not sum(part.length for part in parts):
+        raise InputError(f"{first.path} has no answers; at least one answer is needed.")
+
+
+def _fingerprint(
+    files: Sequence[Path],
+    columns: Mapping[str, str] | None,
+    n_objects: int | None,
+    names: tuple[str, ...] | None,
+) -> str:
+    stats = [(str(file.resolve()), file.stat()) for file in files]
+    said = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+    text = json.dumps([1, said, dict(columns or {}), n_objects, names])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# --- an array as it is ------------------------------------------------------------------------
+
+
+def _is_plain(part: ArrayPart) -> bool:
+    return not part.by_columns and np.dtype(part.column.dtype).kind in "iu"
+
+
+def _use_as_it_is(
+    part: ArrayPart, n_objects: int | None, names: tuple[str, ...] | None
+) -> StreamedTriplets:
+    largest = 0
+    limit = _limit(n_objects, names)
+    for chunk in part.chunks(None):
+        _check(chunk.cells, limit, names, part, chunk.start)
+        largest = max(largest, int(chunk.cells.max()))
+    count = settle_n_objects(n_objects, names, largest + 1)
+    return StreamedTriplets(Stream(part.column, None, part.length, count, names, 1.0, False))
+
+
+def _limit(n_objects: int | None, names: tuple[str, ...] | None) -> int:
+    """The number of objects beyond which a number is wrong."""
+    return settle_n_objects(n_objects, names, LARGEST_INDEX + 1)
+
+
+def _check(
+    array: NDArray[np.int64], limit: int, names: tuple[str, ...] | None, part: Part, start: int
+) -> None:
+    check_comparisons(array, limit, names, lambda row: part.where(start + row))
+
+
+# --- a copy of compact integers ---------------------------------------------------------------
+
+
+def _convert(
+    parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
+) -> None:
+    """Write the copy under another name first, so that nobody ever sees half of it."""
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+    try:
+        unfinished.mkdir(parents=True)
+        about = _copy(parts, unfinished, n_objects, names)
+        (unfinished / _ABOUT).write_text(json.dumps(about), "utf-8")
+        if not folder.exists():  # or another process was quicker
+            unfinished.rename(folder)
+    except OSError as error:
+        raise TercetError(
+            f"the copy that is streamed cannot be written to {folder.parent}: {error.strerror}. "
+            "Make room there, or give another folder as cache."
+        ) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _copy(
+    parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
+) -> dict[str, Any]:
+    length, width = sum(part.length for part in parts), parts[0].width
+    by_name = any(part.has_names for part in parts)
+    # As in `read_triplets`: the cells of a table are names where names are given.
+    by_name = by_name or (names is not None and not isinstance(parts[0], ArrayPart))
+    if by_name and any(isinstance(part, ArrayPart) for part in parts):
+        raise InputError("some files have names and some have numbers; use the same in all.")
+    codes: dict[str, int] | None = {} if by_name else None
+    limit, largest = _limit(n_objects, names), 0
+    weighing = _Weighing()
+    with _array_file(folder / _ROWS, np.uint32, (length, width)) as rows:
+        with _array_file(folder / _WEIGHTS, np.float64, (length,)) as weights:
+            for part in parts:
+                for chunk in part.chunks(codes):
+                    if codes is None:
+                        _check(chunk.cells, limit, names, part, chunk.start)
+                        largest = max(largest, int(chunk.cells.max()))
+                    rows.write(chunk.cells.astype(np.uint32).tobytes())
+                    if chunk.weights is not None:
+                        weights.write(weighing.check(chunk.weights, part, chunk.start).tobytes())
+        if codes is not None:
+            numbers, names = _number(parts, codes, names)
+            largest = _renumber(rows, parts, numbers, list(codes), names, limit)
+    if not weighing.used:
+        (folder / _WEIGHTS).unlink()
+    return {
+        "length": length,
+        "n_objects": settle_n_objects(n_objects, names, largest + 1),
+        "names": names,
+        "weighted": weighing.used,
+        "least_weight": weighing.least if weighing.used else 1.0,
+        "whole_weights": weighing.used and weighing.whole,
+    }
+
+
+class _Weighing:
+    """Weights, checked as they pass by: the smallest of them, and whether all are whole."""
+
+    def __init__(self) -> None:
+        self.used, self.least, self.whole = False, np.inf, True
+
+    def check(self, values: Any, part: Part, start: int) -> NDArray[np.float64]:
+        weights = check_column(values, len(values), "weights", lambda row: part.where(start + row))
+        assert weights is not None
+        self.used = True
+        self.least = min(self.least, float(weights.min()))
+        self.whole = self.whole and bool((np.floor(weights) == weights).all())
+        return weights
+
+
+def _number(
+    parts: Sequence[Part], codes: Mapping[str, int], names: tuple[str, ...] | None
+) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
+    """The number of every code, -1 where ``names`` lacks it, and the names of the objects."""
+    texts = [text for text in codes if text]
+    numbers = np.full(len(codes), -1)
+    used = [codes[text] for text in texts]
+    if names is not None:
+        place = {name: i for i, name in enumerate(names)}
+        numbers[used] = [place.get(text, -1) for text in texts]
+        return numbers, names
+    every = np.arange(len(texts))
+    cells = Cells(parts[0].path, ["object"], texts, every[:, None], range(len(texts)))
+    numbers[used], found = cells.numbered(every)
+    return numbers, found
+
+
+def _renumber(
+    rows: BinaryIO,
+    parts: Sequence[Part],
+    numbers: NDArray[np.int64],
+    texts: Sequence[str],
+    names: tuple[str, ...] | None,
+    limit: int,
+) -> int:
+    """Replace codes by numbers in the file, checking them; return the largest."""
+    rows.flush()
+    width, largest = parts[0].width, 0
+    column = Column(rows.name, rows.tell() - _bytes(parts), np.dtype(np.uint32).str, width)
+    ends = accumulate(part.length for part in parts)
+    limit = limit if names is None else len(names)
+    for part, end in zip(parts, ends, strict=True):
+        first = end - part.length
+        for start in range(0, part.length, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, part.length)
+            codes = column.read(first + start, first + stop)
+            array = numbers[codes]
+
+            def where(row: int, part: Part = part, start: int = start) -> str:
+                return part.where(start + row)
+
+            if names is not None and array.min() < 0:
+                look_up(np.array(texts, dtype=object)[codes], names, where)  # says which
+            array = whole(array, where)
+            _check(array, limit, names, part, start)
+            largest = max(largest, int(array.max()))
+            rows.seek(column.offset + (first + start) * 4 * width)
+            rows.write(array.astype(np.uint32).tobytes())
+            rows.flush()
+    return largest
+
+
+def _bytes(parts: Sequence[Part]) -> int:
+    return 4 * parts[0].width * sum(part.length for part in parts)
+
+
+@contextmanager
+def _array_file(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> Iterator[BinaryIO]:
+    """An .npy file whose rows are still to be written."""
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    with path.open("wb") as file:
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        yield file
+
+
+def _open_copy(folder: Path) -> StreamedTriplets:
+    about = json.loads((folder / _ABOUT).read_text("utf-8"))
+    rows = open_part(folder / _ROWS, None)
+    assert isinstance(rows, ArrayPart)
+    weights = None
+    if about["weighted"]:
+        offset = os.path.getsize(folder / _WEIGHTS) - 8 * about["length"]
+        weights = Column(str(folder / _WEIGHTS), offset, np.dtype(np.float64).str, 1)
+    names = None if about["names"] is None else tuple(about["names"])
+    held = (rows.column, weights, about["length"], about["n_objects"], names)
+    return StreamedTriplets(Stream(*held, about["least_weight"], about["whole_weights"]))
