@@ -8,6 +8,7 @@ same draws.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class State(NamedTuple):
     Y: Any  # (n, d, C)
     eta: Any  # (1 + k, C)
     energy: Any  # (C,)
-    by_Y: Any  # (n, d, C)
+    by_shape: Any  # (n, d, C) slopes of the energy
     by_eta: Any  # (1 + k, C)
     step: Any
     tuner: Any  # (4,) goal, mean gap, mean log-step, count: see `posterior.hamiltonian`
@@ -65,19 +66,20 @@ class Draws(NamedTuple):
 def make_metric(A: Floats, widths: Floats, dtype: str) -> Metric:
     """Metric of a positive definite A (n, n), or of its diagonal (n,), and of the widths of eta."""
     if A.ndim == 1:
-        shift = (1.0 / A) / np.sum(1.0 / A)
-        parts = A, 1.0 / np.sqrt(A), shift
+        whole, root, sums = A, 1.0 / np.sqrt(A), 1.0 / A
     else:
         inverse = np.linalg.inv(np.linalg.cholesky(A))
-        sums = inverse.T @ inverse.sum(axis=1)
         centre = np.eye(len(A)) - 1.0 / len(A)
-        parts = centre @ A @ centre, inverse.T, sums / sums.sum()
-    return Metric(*(part.astype(dtype) for part in parts), np.asarray(widths, dtype=np.float64))
+        whole, root, sums = centre @ A @ centre, inverse.T, inverse.T @ inverse.sum(axis=1)
+    shift = sums / sums.sum()
+    whole, root, shift = (part.astype(dtype) for part in (whole, root, shift))
+    return Metric(whole, root, shift, np.asarray(widths, dtype=np.float64))
 
 
 def start_state(form: Form, data: Data, Y: Floats, eta: Floats, step: float) -> State:
     """State of chains at shapes Y (n, d, C) and eta (1 + k, C)."""
-    return _starter(form)(data, Y.astype(form.dtype), eta, np.float64(step))
+    state: State = _starter(form)(data, Y.astype(form.dtype), eta, np.float64(step))
+    return state
 
 
 def retuned(state: State) -> State:
@@ -109,7 +111,8 @@ def advance(
     ``tune`` the step adapts to the mean acceptance of the chains. Rows of the draws beyond
     ``count`` are empty.
     """
-    return _program(form, block)(data, metric, state, key, count, length, most, tune)
+    run: Callable[..., tuple[State, Draws]] = _program(form, block)
+    return run(data, metric, state, key, count, length, most, tune)
 
 
 @cache
@@ -153,7 +156,8 @@ def _program(form: Form, block: int) -> Any:
             jnp.zeros(rows, dtype=jnp.int32),
             jnp.zeros((block, C), dtype=bool),
         )
-        return jax.lax.fori_loop(0, count, one, (state, empty))
+        done: tuple[State, Draws] = jax.lax.fori_loop(0, count, one, (state, empty))
+        return done
 
     return jax.jit(run)
 
@@ -194,8 +198,8 @@ def _draw(
         return Z, zeta, *push(P, r, by_Z, by_zeta, share), by_Z, by_zeta
 
     start = state.energy + _kinetic(metric, P, r)
-    pushed = push(P, r, state.by_Y, state.by_eta, _OUTER)
-    first = Y, eta, *pushed, state.by_Y, state.by_eta
+    pushed = push(P, r, state.by_shape, state.by_eta, _OUTER)
+    first = Y, eta, *pushed, state.by_shape, state.by_eta
     Z, zeta, P, r, by_Z, by_zeta = jax.lax.fori_loop(0, 2 * count, half_step, first)
     P, r = push(P, r, by_Z, by_zeta, -_OUTER)
     reached = energies(form, data, Z, zeta)
@@ -243,7 +247,7 @@ def _velocity(metric: Metric, P: jax.Array) -> jax.Array:
 def _momentum(metric: Metric, normal: jax.Array) -> jax.Array:
     """Normal with covariance inverse(A), given that it moves no centre."""
     P = _apply(metric.root, normal)
-    return P - metric.shift[:, None, None] * jnp.sum(P, axis=0)
+    return jnp.asarray(P - metric.shift[:, None, None] * jnp.sum(P, axis=0))
 
 
 def _kinetic(metric: Metric, P: jax.Array, r: jax.Array) -> jax.Array:
@@ -270,7 +274,8 @@ def _hop(
         yes = jnp.log(jax.random.uniform(luck, (C,), jnp.float64)) < energy - reached
         return jnp.where(yes, Z, Y), jnp.where(yes, reached, energy)
 
-    return jax.lax.fori_loop(0, -(-n // _HOPS), hop, (Y, energy))
+    Y, energy = jax.lax.fori_loop(0, -(-n // _HOPS), hop, (Y, energy))
+    return Y, energy
 
 
 def _retune(tuner: jax.Array, probability: jax.Array) -> tuple[jax.Array, jax.Array]:

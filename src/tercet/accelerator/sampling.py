@@ -90,7 +90,8 @@ class Sampler(NamedTuple):
 
 def make_sampler(form: Form, data: Data, seed: np.random.SeedSequence, tick: Tick) -> Sampler:
     """Put the data on the device and seed the draws."""
-    key = jax.random.wrap_key_data(seed.generate_state(2), impl="threefry2x32")
+    words = jax.numpy.asarray(seed.generate_state(2))
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
     return Sampler(form, jax.device_put(data), key, tick)
 
 

@@ -30,6 +30,7 @@ LAPSE, EXPONENT, MU = 0, 1, 2  # as in tercet.posterior.target
 # "padded" lists the comparisons of every edge and sums their slopes; "twice" computes them anew
 # for both edges of a comparison and keeps nothing in between.
 GATHERS = ("scatter", "padded", "twice")
+GATHER = "twice"  # the one that is used
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Form:
     n_objects: int
     n_components: int
     scale_learned: bool
-    gather: str = "twice"
+    gather: str = GATHER
     dtype: str = "float32"
 
     @property
@@ -101,22 +102,33 @@ def make_data(
     others, _ = _padded(ends.ravel(), ends[::-1].ravel(), form.n_objects)
     others = np.where(there, others, np.arange(form.n_objects))
     real = np.dtype(form.dtype)
+    short = np.int32
     return Data(
-        near.astype(np.int32),
-        far.astype(np.int32),
-        weights.astype(real),
-        *ends.astype(np.int32),
-        compared.astype(np.int32),
-        partners.astype(np.int32),
-        is_near.astype(bool),
-        np.where(filled, weights[compared], 0.0).astype(real),
-        around.astype(np.int32),
-        others.astype(np.int32),
-        *(np.float64(c) for c in constants),
-        np.asarray(precision, dtype=np.float64),
-        *(np.float64(c) for c in scale),
-        np.asarray(priors, dtype=np.float64),
+        near=near.astype(short),
+        far=far.astype(short),
+        weights=weights.astype(real),
+        first=ends[0].astype(short),
+        second=ends[1].astype(short),
+        compared=compared.astype(short),
+        partners=partners.astype(short),
+        is_near=is_near.astype(bool),
+        counted=np.where(filled, weights[compared], 0.0).astype(real),
+        around=around.astype(short),
+        others=others.astype(short),
+        p=np.float64(constants[0]),
+        q=np.float64(constants[1]),
+        precision=np.asarray(precision, dtype=np.float64),
+        scale_mean=np.float64(scale[0]),
+        scale_sd=np.float64(scale[1]),
+        priors=np.asarray(priors, dtype=np.float64),
     )
+
+
+def bytes_a_chain(form: Form, data: Data) -> int:
+    """Memory that one more chain takes, roughly: some arrays of comparisons, edges and points."""
+    points = form.n_objects * form.n_components
+    numbers = 4 * len(data.near) + 4 * len(data.first) + 60 * points
+    return numbers * np.dtype(form.dtype).itemsize
 
 
 def _padded(
@@ -146,7 +158,8 @@ class _Parts(NamedTuple):
 
 
 def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
-    theta, p, q, lapse = eta[1:], data.p, data.q, 0.0
+    theta, p, q = eta[1:], data.p, data.q
+    lapse: Any = 0.0
     for k, name in enumerate(form.learned):
         if name == LAPSE:
             lapse = jax.nn.sigmoid(theta[k])
@@ -246,12 +259,12 @@ def _slope_by_theta(
         _, _, _, by_lapse = _losses(form, parts, parts.lengths[data.near], parts.lengths[data.far])
         total = jnp.sum(data.weights[:, None] * by_lapse, axis=0, dtype=jnp.float64)
         lapse = parts.lapse
-        return total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse
-    pull = (parts.theta[k] - a) / b**2
+        return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
+    pull: jax.Array = (parts.theta[k] - a) / b**2
     if form.learned[k] == EXPONENT:
         lengths = jnp.maximum(parts.lengths, TINY)
         return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
-    return pull - 2.0 / parts.q * half
+    return jnp.asarray(pull - 2.0 / parts.q * half)
 
 
 def _prior_of_scale(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, Any]:
