@@ -120,17 +120,16 @@ def test_the_gradient_is_that_of_the_energy(learned):
     assert_same(gradients(form, data, Y, eta), expected, 1e-10)
 
 
-def test_energies_in_single_precision_are_right_to_a_thousandth():
-    """Of thousands, at shapes that single precision knows."""
+def test_energies_in_single_precision_are_right_to_a_ten_millionth():
+    """At shapes that single precision knows; a sum in single precision would lose that."""
     rows = random_comparisons(N, 20_000, replace=True, random_state=0)
     target = make_target(STEModel(), rows=rows, weighted=False)
     Y, eta = place(target)
     eta[0] = 0.0
     Y = Y.astype(np.float32).astype(np.float64)
     single, double = in_jax(target, Y, eta, "float32")[0], in_jax(target, Y, eta)[0]
-    assert double.min() > 10_000
     assert single.dtype == jnp.float64
-    assert np.abs(single - double).max() < 1e-2  # 1e-6 of the energy
+    np.testing.assert_allclose(single, double, rtol=1e-7)
 
 
 def test_lists_have_every_value_of_a_key_in_order():
