@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
+from tercet.accelerator.device import check_device, find_device
 from tercet.diagnosis import warn_about
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.problem import Problem, build_problem
@@ -55,6 +56,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float | None = 1e-9,
+        device: str = "cpu",
         random_state: Seed = None,
     ) -> None:
         self.n_components = n_components
@@ -64,6 +66,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.random_state = random_state
 
     @abstractmethod
@@ -74,11 +77,20 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         """What is minimised."""
         return Objective(self.model(), self.n_components, self.penalty)
 
-    def solver(self, init: Floats | None = None) -> Solver:
-        """What fits the comparisons of a problem, from starts of its own or from init."""
+    def solver(self, init: Floats | None = None, device: str | None = None) -> Solver:
+        """What fits the comparisons of a problem, from starts of its own or from init.
+
+        ``device`` goes before the constructor's.
+        """
         n_init = None if isinstance(self.n_init, str) else self.n_init
         options = Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
-        return Descent(self.objective(), options, init)
+        descent = Descent(self.objective(), options, init)
+        device = self.device if device is None else device
+        if find_device(device) is None:
+            return descent
+        from tercet.accelerator.solver import OnDevice
+
+        return OnDevice(descent, device)
 
     def fit(
         self,
@@ -176,6 +188,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         require(self, "start", self.start in ("spectral", "random"), "'spectral' or 'random'")
         valid = is_count(self.n_init) or self.n_init == "auto"
         require(self, "n_init", valid, "'auto' or a positive whole number")
+        check_device(self.device)
         self.model()
 
     def __sklearn_tags__(self) -> Any:

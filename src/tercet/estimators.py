@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.embedder import Embedder, Floats
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver
+from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
@@ -41,6 +41,9 @@ class STE(Embedder):
         Most iterations of the optimiser in a run.
     tol : float
         A run ends when steps promise and bring a smaller relative decrease of the loss.
+    device : {"cpu", "gpu", "auto"}
+        What computes. A GPU needs ``tercet[gpu]``, and agrees with the CPU to within rounding;
+        "auto" is a GPU where there is one and the problem is large enough to gain from it.
     random_state : None, int or numpy.random.Generator
 
     Examples
@@ -64,7 +67,8 @@ class TSTE(Embedder):
     ----------
     alpha : float, optional
         Degrees of freedom; default max(n_components - 1, 1), the paper's where that is positive.
-    n_components, n_objects, penalty, start, n_init, max_iter, tol, random_state
+    n_components, n_objects, penalty, start, n_init, max_iter, tol, device,
+    random_state
         As in `STE`.
     """
 
@@ -79,6 +83,7 @@ class TSTE(Embedder):
         n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-9,
+        device: str = "cpu",
         random_state: Seed = None,
     ) -> None:
         super().__init__(
@@ -89,6 +94,7 @@ class TSTE(Embedder):
             n_init=n_init,
             max_iter=max_iter,
             tol=tol,
+            device=device,
             random_state=random_state,
         )
         self.alpha = alpha
@@ -107,7 +113,8 @@ class CKL(Embedder):
         Regularises small distances; with 0 the likelihood does not see the scale.
     exponent : float
         Of the distances; 2 is the paper's.
-    n_components, n_objects, penalty, start, n_init, max_iter, tol, random_state
+    n_components, n_objects, penalty, start, n_init, max_iter, tol, device,
+    random_state
         As in `STE`.
     """
 
@@ -123,6 +130,7 @@ class CKL(Embedder):
         n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-9,
+        device: str = "cpu",
         random_state: Seed = None,
     ) -> None:
         super().__init__(
@@ -133,6 +141,7 @@ class CKL(Embedder):
             n_init=n_init,
             max_iter=max_iter,
             tol=tol,
+            device=device,
             random_state=random_state,
         )
         self.mu = mu
@@ -153,7 +162,8 @@ class SOE(Embedder):
     n_init : int or "auto"
         Number of runs. Ten, because this loss has many local minima: on 9 090 answers about 400
         musicians the training error fell from 15.6 % with one run to 15.0 % with ten.
-    n_components, n_objects, penalty, start, max_iter, tol, random_state
+    n_components, n_objects, penalty, start, max_iter, tol, device,
+    random_state
         As in `STE`.
     """
 
@@ -168,6 +178,7 @@ class SOE(Embedder):
         n_init: int | str = 10,
         max_iter: int = 2000,
         tol: float = 1e-9,
+        device: str = "cpu",
         random_state: Seed = None,
     ) -> None:
         super().__init__(
@@ -178,6 +189,7 @@ class SOE(Embedder):
             n_init=n_init,
             max_iter=max_iter,
             tol=tol,
+            device=device,
             random_state=random_state,
         )
         self.margin = margin
@@ -203,8 +215,8 @@ class GNMDS(Embedder):
         best value on most of the human data sets we tried; for the points, no trace term.
     direct : bool
         Whether to optimise the points instead of the kernel.
-    n_components, n_objects, start, n_init, max_iter, random_state
-        As in `STE`; the kernel needs no start.
+    n_components, n_objects, start, n_init, max_iter, device, random_state
+        As in `STE`; the kernel needs no start, and the CPU.
     tol : float, optional
         Default: a relative duality gap of 1e-4 for the kernel, 1e-9 as in `STE` for the points.
     """
@@ -220,6 +232,7 @@ class GNMDS(Embedder):
         n_init: int | str = "auto",
         max_iter: int = 5000,
         tol: float | None = None,
+        device: str = "cpu",
         random_state: Seed = None,
     ) -> None:
         super().__init__(
@@ -229,6 +242,7 @@ class GNMDS(Embedder):
             n_init=n_init,
             max_iter=max_iter,
             tol=tol,
+            device=device,
             random_state=random_state,
         )
         self.C = C
@@ -244,11 +258,16 @@ class GNMDS(Embedder):
             check_positive("C", self.C)
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
 
-    def solver(self, init: Floats | None = None) -> Solver:
+    def solver(self, init: Floats | None = None, device: str | None = None) -> Solver:
         """What fits the comparisons of a problem."""
         self.objective()  # checks C
         if self.direct:
-            return super().solver(init)
+            return super().solver(init, device)
+        if (device or self.device) == "gpu":
+            raise InputError(
+                "the kernel of GNMDS is found on the CPU; use direct=True for the points on a GPU, "
+                "or device='auto'."
+            )
         if init is not None:
             raise InputError("the kernel of GNMDS needs no init; use direct=True for a warm start.")
         return KernelProgram(self.n_components, self.C, self.tol or 1e-4, self.max_iter)
@@ -289,3 +308,7 @@ class KernelProgram(NamedTuple):
         """Fit subsets of the rows, one after the other."""
         rng = np.random.default_rng(0)
         return [self.solve(take(problem, np.asarray(rows, np.int64)), rng) for rows in subsets]
+
+    def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
+        """How many of so many subsets to take at once, with so many workers."""
+        return share(problem, count, n_workers)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tercet.accelerator.device import check_device
 from tercet.bootstrap.replicates import is_finite, judge, runs_away, warn_about_replicates
 from tercet.bootstrap.resampling import (
     UNITS,
@@ -81,6 +82,9 @@ class Bootstrap(Maker):
         Threads, all cores by default and with -1. Inside ``joblib.parallel_config(backend=...)``
         batches of replicates run on that backend instead, n_jobs being its own. The result does
         not depend on either.
+    device : {"cpu", "gpu", "auto"}, optional
+        What computes the replicates, many side by side on a GPU; by default the estimator's own
+        ``device``.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
@@ -116,6 +120,7 @@ class Bootstrap(Maker):
         correction: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Seed = None,
         progress: bool | None = None,
     ) -> None:
@@ -129,6 +134,7 @@ class Bootstrap(Maker):
         self.correction = correction
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.progress = progress
 
@@ -168,7 +174,8 @@ class Bootstrap(Maker):
         draw, spread = self._draw(triplets, task, full)
         subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in range(self.n_samples)])
         starts = [seed_for(entropy, STARTS, k) for k in range(self.n_samples)]
-        solver = self.estimator.solver(full.embedding if full and self.warm_start else None)
+        init = full.embedding if full and self.warm_start else None
+        solver = self.estimator.solver(init, self.device)
         with progress_bar(self.n_samples, "replicates", self.progress) as bar:
             fits = fit_anywhere(solver, task.problem, subsets, starts, self.n_jobs, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
@@ -222,7 +229,9 @@ class Bootstrap(Maker):
         if not (self.parametric or self.correction or self.warm_start):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
-        fit = self.estimator.solver().solve_subsets(task.problem, [task.every], [seed])[0]
+        fit = self.estimator.solver(device=self.device).solve_subsets(
+            task.problem, [task.every], [seed]
+        )[0]
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
         return fit
@@ -261,6 +270,8 @@ class Bootstrap(Maker):
         require(self, "unit", self.unit in UNITS, _either(UNITS))
         require(self, "alignment", self.alignment in ALIGNMENTS, _either(ALIGNMENTS))
         count_threads(self.n_jobs)
+        if self.device is not None:
+            check_device(self.device)
         if self.parametric:
             self._check_parametric()
         elif self.fraction == 1.0 and not self._replaces:
@@ -274,7 +285,8 @@ class Bootstrap(Maker):
                 "1 (and replace=None), or correction=False."
             )
         if self.warm_start:
-            estimator.solver(np.zeros((1, estimator.n_components)))  # says so where it cannot
+            init = np.zeros((1, estimator.n_components))
+            estimator.solver(init, self.device)  # says so where it cannot
 
     def _check_parametric(self) -> None:
         objective, name = self.estimator.objective(), type(self.estimator).__name__

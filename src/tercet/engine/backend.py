@@ -31,7 +31,7 @@ def fit_anywhere(
         return fit_subsets(solver, problem, subsets, seeds, n_threads, done)
     streams = getattr(get_active_backend()[0], "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_jobs, return_as="generator" if streams else "list")
-    spans = batches(problem, len(subsets), effective_n_jobs(n_jobs))
+    spans = batches(solver, problem, len(subsets), effective_n_jobs(n_jobs))
     task = delayed(_solve_batch)
     parts = parallel(task(solver, problem, subsets[span], seeds[span]) for span in spans)
     return collect(parts, done)

@@ -30,6 +30,7 @@ Seeds = Sequence[np.random.SeedSequence]
 # On a line single runs get stuck, and a small world's run takes well under a millisecond: so many
 # runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
+CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
 LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
 
 _all_threads = Lock()  # large fits side by side would each open as many threads as there are cores
@@ -85,6 +86,9 @@ class Solver(Protocol):
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
         """Fit subsets of the rows, one after the other, each with its own seed."""
 
+    def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
+        """How many of so many subsets to take at once, with so many workers."""
+
 
 def evaluate(objective: Objective, problem: Problem, X: Array) -> tuple[float, Array]:
     """Loss of an embedding (n, d), and its gradient."""
@@ -103,11 +107,11 @@ def minimise(
     """Minimise the loss from one start (n, d)."""
     announce_compilation(descend)
     _, _, tol, max_iter = options or Options()
-    floor = _floor(objective) * (float(problem.weights.min()) if problem.weights.size else 1.0)
+    floor = floor_of(objective) * (float(problem.weights.min()) if problem.weights.size else 1.0)
     start = np.ascontiguousarray(start, dtype=np.float64)
     if len(problem.comparisons) < LARGE:
         found = descend(*objective.arguments, problem, start, tol, floor, max_iter)
-        return _describe(objective, *found, max_iter)
+        return describe_fit(objective, *found, max_iter)
     state = lbfgs.start_state(start)
     X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
     status = lbfgs.EVALUATE
@@ -116,12 +120,13 @@ def minimise(
         while status == lbfgs.EVALUATE:
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
     found = X, lbfgs.final_loss(state), lbfgs.iterations(state), status
-    return _describe(objective, *found, max_iter)
+    return describe_fit(objective, *found, max_iter)
 
 
-def _describe(
+def describe_fit(
     objective: Objective, X: Array, loss: float, n_iter: int, status: int, max_iter: int
 ) -> Fit:
+    """What the optimiser found, and in words why it stopped."""
     separable = status == lbfgs.AT_FLOOR and objective.model.is_probability
     converged = status in (lbfgs.CONVERGED, lbfgs.AT_FLOOR) and not separable
     reason = _REASONS[status].format(max_iter=max_iter)
@@ -153,7 +158,7 @@ class Descent(NamedTuple):
         if self.init is not None:
             return self._follow(problem, self.init)
         fits = []
-        for k in range(self._count_starts(n)):
+        for k in range(self.count_starts(n)):
             spectral = k == 0 and self.options.start == "spectral"
             start = spectral_start(problem, d, rng) if spectral else random_start(n, d, rng)
             fits.append(self._follow(problem, start))
@@ -167,16 +172,22 @@ class Descent(NamedTuple):
         parts = [take(problem, np.asarray(rows, dtype=np.int64)) for rows in subsets]
         return [self.solve(part, rng) for part, rng in zip(parts, rngs, strict=True)]
 
-    def _count_starts(self, n_objects: int) -> int:
+    def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
+        """How many of so many subsets to take at once, with so many workers."""
+        return share(problem, count, n_workers)
+
+    def count_starts(self, n_objects: int) -> int:
+        """How many runs there are."""
         if self.options.n_init is not None or self.objective.n_components > 1:
             return self.options.n_init or 1
         return min(50, max(1, RUNS_TIMES_OBJECTS // n_objects))
 
     def _is_compiled(self, size: int) -> bool:
-        return size < LARGE and self.init is None and not self._has_corner
+        return size < LARGE and self.init is None and not self.has_corner
 
     @property
-    def _has_corner(self) -> bool:
+    def has_corner(self) -> bool:
+        """Whether no gradient method converges on the loss as it is."""
         model = self.objective.model
         return isinstance(model, GNMDSModel) and model.smoothing == 0.0
 
@@ -188,7 +199,7 @@ class Descent(NamedTuple):
         n, d, count = problem.n_objects, self.objective.n_components, len(subsets)
         rows = np.concatenate(subsets, dtype=np.int64)
         cuts = np.cumsum([0, *map(len, subsets)])
-        draws = np.empty((count, self._count_starts(n), d, n))
+        draws = np.empty((count, self.count_starts(n), d, n))
         for rng, own in zip(rngs, draws, strict=True):
             rng.standard_normal(out=own)
         points, losses = np.empty((count, n, d)), np.empty(count)
@@ -201,21 +212,21 @@ class Descent(NamedTuple):
             draws,
             start == "spectral",
             tol,
-            _floor(self.objective),
+            floor_of(self.objective),
             max_iter,
             points,
             losses,
             notes,
         )
         found = zip(points, losses, notes[:, 0], notes[:, 1], strict=True)
-        return [_describe(self.objective, *one, max_iter) for one in found]
+        return [describe_fit(self.objective, *one, max_iter) for one in found]
 
     def _follow(self, problem: Problem, start: Array) -> Fit:
-        if not self._has_corner:
+        if not self.has_corner:
             return minimise(self.objective, problem, start, self.options)
         # Follow the minimum while a rounded corner sharpens, and report the hinge itself.
         n_iter, X = 0, start
-        for width in (1.0, 0.1, 0.01, 0.001):
+        for width in CORNER_WIDTHS:
             rounded = self.objective._replace(model=GNMDSModel(smoothing=width))
             fit = minimise(rounded, problem, X, self.options)
             X, n_iter = fit.embedding, n_iter + fit.n_iter
@@ -253,22 +264,27 @@ def fit_subsets(
     def batch(span: slice) -> list[Fit]:
         return solver.solve_subsets(problem, subsets[span], seeds[span])
 
-    spans = batches(problem, len(subsets), n_threads)
+    spans = batches(solver, problem, len(subsets), n_threads)
     if n_threads <= 1:
         return collect(map(batch, spans), done)
     with ThreadPoolExecutor(n_threads) as pool:
         return collect(pool.map(batch, spans), done)
 
 
-def batches(problem: Problem, count: int, n_workers: int) -> list[slice]:
-    """Share subsets among workers: short work in one batch each, long work in small batches.
+def batches(solver: Solver, problem: Problem, count: int, n_workers: int) -> list[slice]:
+    """Share subsets among workers."""
+    size = solver.batch_size(problem, count, n_workers)
+    return [slice(k, k + size) for k in range(0, count, size)]
+
+
+def share(problem: Problem, count: int, n_workers: int) -> int:
+    """Size of a batch: short work in one batch a worker, long work in small batches.
 
     Small batches share the work evenly, and hold few rows in memory.
     """
     work = count * len(problem.comparisons)
     number = n_workers if work < LARGE // 4 else max(4 * n_workers, work // LARGE)
-    size = max(1, -(-count // max(1, number)))
-    return [slice(k, k + size) for k in range(0, count, size)]
+    return max(1, -(-count // max(1, number)))
 
 
 def collect(parts: Iterable[list[Fit]], done: Callable[[int], object] | None = None) -> list[Fit]:
@@ -285,7 +301,7 @@ def _count_threads(n_threads: int | None) -> int:
     return n_threads or os.cpu_count() or 1
 
 
-def _floor(objective: Objective) -> float:
+def floor_of(objective: Objective) -> float:
     """Loss, relative to the smallest weight, at which nothing is left to gain.
 
     Below log 2 times the smallest weight, STE satisfies every comparison (one that is not satisfied

@@ -29,11 +29,11 @@ _N_NUMBERS = 10
 _ITERATIONS, _EVALUATIONS, _STORED, _TRIALS, _BRACKETED, _QUIET = range(6)
 _N_COUNTS = 6
 
-_ARMIJO, _CURVATURE = 1e-4, 0.9
-_ROUNDING = 1e-11  # losses that differ relatively by less are equal up to rounding
-_FLAT = 300.0  # times the root of the tolerance: 0.01 at the default, see `_is_flat`
-_MAX_TRIALS = 30
-_QUIET_ITERATIONS = 3  # so many steps in a row must promise and bring almost nothing
+ARMIJO, CURVATURE = 1e-4, 0.9
+ROUNDING = 1e-11  # losses that differ relatively by less are equal up to rounding
+FLAT = 300.0  # times the root of the tolerance: 0.01 at the default, see `_is_flat`
+MAX_TRIALS = 30
+QUIET_ITERATIONS = 3  # so many steps in a row must promise and bring almost nothing
 
 
 class State(NamedTuple):
@@ -158,13 +158,13 @@ def _search(s: State, f: float) -> bool:
     t, f0, slope0 = num[_STEP], num[_F], num[_SLOPE]
     slope = dot(s.g, s.direction)
     finite = np.isfinite(f) and np.isfinite(slope)
-    flat = abs(f - f0) <= _ROUNDING * abs(f0)
-    if finite and flat and (2 * _ARMIJO - 1) * slope0 >= slope >= _CURVATURE * slope0:
+    flat = abs(f - f0) <= ROUNDING * abs(f0)
+    if finite and flat and (2 * ARMIJO - 1) * slope0 >= slope >= CURVATURE * slope0:
         return True
     decreases = (
-        finite and f <= f0 + _ARMIJO * t * slope0 and not (f >= num[_F_LOW] and num[_LOW] > 0)
+        finite and f <= f0 + ARMIJO * t * slope0 and not (f >= num[_F_LOW] and num[_LOW] > 0)
     )
-    if decreases and abs(slope) <= -_CURVATURE * slope0:
+    if decreases and abs(slope) <= -CURVATURE * slope0:
         return True
     s.counts[_TRIALS] += 1
     if not decreases:
@@ -203,7 +203,7 @@ def _is_flat(s: State, f: float, tolerance: float) -> bool:
     least 0.14.
     """
     reach = math.sqrt(dot(s.g_old, s.g_old) * dot(s.x_old, s.x_old))
-    return reach <= _FLAT * math.sqrt(tolerance) * abs(f)
+    return reach <= FLAT * math.sqrt(tolerance) * abs(f)
 
 
 @jit
@@ -222,7 +222,7 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
         if not np.isfinite(f):
             return NOT_FINITE
     elif not _search(s, f):
-        if s.counts[_TRIALS] < _MAX_TRIALS:
+        if s.counts[_TRIALS] < MAX_TRIALS:
             return EVALUATE
         s.x[:] = s.x_old
         s.g[:] = s.g_old
@@ -244,7 +244,7 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
         small = tolerance * abs(f)
         quiet = -0.5 * s.numbers[_SLOPE] <= small and s.numbers[_DECREASE] <= small
         s.counts[_QUIET] = s.counts[_QUIET] + 1 if quiet else 0
-        if s.counts[_QUIET] >= _QUIET_ITERATIONS and _is_flat(s, f, tolerance):
+        if s.counts[_QUIET] >= QUIET_ITERATIONS and _is_flat(s, f, tolerance):
             status = CONVERGED
     if status != EVALUATE:
         s.x[:] = s.x_old

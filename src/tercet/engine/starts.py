@@ -12,9 +12,9 @@ from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
-_LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
+LEAST_STEPS, STEPS_PER_DIMENSION = 20, 10
 _ENTRIES_PER_PAIR = 8  # a full matrix of up to so many entries is faster than the list of pairs
-_SPREAD = 0.75  # of the points along each axis
+SPREAD = 0.75  # of the points along each axis
 
 
 def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> Array:
@@ -37,7 +37,7 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
     """Points (n, d) of the spectral start; Lanczos iteration begins at the vector ``start``."""
     n = problem.n_objects
     pairs, values = _signed_counts(problem)
-    steps = min(n, max(_LEAST_STEPS, _STEPS_PER_DIMENSION * n_components))
+    steps = min(n, max(LEAST_STEPS, STEPS_PER_DIMENSION * n_components))
     matrix = np.zeros((n, n)) if n * n <= _ENTRIES_PER_PAIR * len(pairs) else np.zeros((0, 0))
     if len(matrix) > 0:
         for e in range(len(pairs)):
@@ -68,7 +68,7 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
         value = _eigenvalue(diagonal[:built], off_diagonal[:built], k)
         _eigenvector(diagonal[:built], off_diagonal[:built], value, vector)
         for j in range(built):
-            scaled = _SPREAD * math.sqrt(n) * vector[j]
+            scaled = SPREAD * math.sqrt(n) * vector[j]
             for i in range(n):
                 X[i, k] += scaled * basis[j, i]
     return X

@@ -1,0 +1,192 @@
+"""Value and gradient of the loss on an accelerator, in the form that suits the shape of a problem.
+
+*Matrix*: all squared distances by one matrix product, two look-ups a comparison, one scatter of the
+slopes into a matrix w, and the gradient as its Laplacian times the points, another product. Its
+cost hardly grows with d, but it grows with n². *Rows*: the points of every comparison are looked
+up, and its pulls added to their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tercet.accelerator.models import model_loss
+from tercet.engine.problem import Index
+
+# Squared distances from a product cancel: it must not be taken in a shorter format.
+EXACT = jax.lax.Precision.HIGHEST
+
+# The matrix form costs about as much as so many entries of the matrix a comparison's row and
+# dimension (measured, see docs/accelerator.md).
+_ENTRIES_PER_COORDINATE = 4.0
+BY_DIFFERENCES = 16  # dimensions
+_LARGEST_MATRIX = 2**31 - 1  # entries: pairs are numbered in 32 bits
+
+
+class Shape(NamedTuple):
+    """What a program is compiled for."""
+
+    n_objects: int
+    n_components: int
+    by_matrix: bool
+
+
+class Comparisons(NamedTuple):
+    """Comparisons on the device.
+
+    In the matrix form ``rows`` are pairs (m, 2): near and far as first * n + second. In the row
+    form they are objects (m, 3) or (m, 4). Batches have an axis before.
+    """
+
+    rows: jax.Array
+    weights: jax.Array | None  # (m,)
+
+
+class Loss(NamedTuple):
+    """The model's code, its constants, which may be traced, and the penalty."""
+
+    code: int
+    p: Any
+    q: Any
+    penalty: Any
+
+
+def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: int) -> Shape:
+    """The form for so many comparisons, and so many bytes to hold matrices in."""
+    entries = n_objects**2
+    fits = entries <= _LARGEST_MATRIX and 40 * entries <= memory
+    quick = entries <= _ENTRIES_PER_COORDINATE * n_comparisons * n_components
+    return Shape(n_objects, n_components, fits and quick)
+
+
+def rows_of(comparisons: Index, shape: Shape) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Comparisons (m, 3) or (m, 4) as the form takes them."""
+    if not shape.by_matrix:
+        return comparisons.astype(np.int32)
+    n = shape.n_objects
+    first, third = comparisons[:, 0].astype(np.int64), comparisons[:, -2].astype(np.int64)
+    if comparisons.shape[1] == 3:
+        third = first
+    near, far = first * n + comparisons[:, 1], third * n + comparisons[:, -1]
+    return np.stack([near, far], axis=1).astype(np.int32)
+
+
+def value_and_gradient(
+    shape: Shape, loss: Loss, comparisons: Comparisons, X: jax.Array, dtype: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Loss of the embedding X (n, d) and its gradient, both float64, computed in that dtype."""
+    form = _matrix_form if shape.by_matrix else _row_form
+    points = (X - X.mean(axis=0)).astype(dtype)
+    value, gradient = form(loss, comparisons, points)
+    squares = jnp.sum(X * X)
+    return (
+        value + loss.penalty * squares,
+        gradient.astype(jnp.float64) + 2.0 * loss.penalty * X,
+    )
+
+
+def _evaluate(
+    loss: Loss, near: jax.Array, far: jax.Array, weights: jax.Array | None
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Sum of the losses in float64, and the slopes."""
+    p, q = (jnp.asarray(c, near.dtype) for c in (loss.p, loss.q))
+    value, d_near, d_far = model_loss(loss.code, p, q, near, far)
+    if weights is not None:
+        w = weights.astype(near.dtype)
+        value, d_near, d_far = w * value, w * d_near, w * d_far
+    return jnp.sum(value, dtype=jnp.float64), d_near, d_far
+
+
+def _matrix_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[jax.Array, jax.Array]:
+    n = len(X)
+    near, far = comparisons.rows[:, 0], comparisons.rows[:, 1]
+    D = squared_distances(X).ravel()
+    value, d_near, d_far = _evaluate(loss, _get(D, near), _get(D, far), comparisons.weights)
+    # One scatter of both is faster than two.
+    pairs, slopes = jnp.concatenate([near, far]), jnp.concatenate([d_near, d_far])
+    w = _add(jnp.zeros(n * n, X.dtype), pairs, slopes)
+    return value, _laplacian(w.reshape(n, n), X)
+
+
+def squared_distances(X: jax.Array) -> jax.Array:
+    """All squared distances (n, n) of centred points (n, d).
+
+    Differences are exact where points all but coincide, and as fast in few dimensions.
+    """
+    if X.shape[1] <= BY_DIFFERENCES:
+        total = jnp.zeros((len(X), len(X)), X.dtype)
+        for column in X.T:
+            total = total + (column[:, None] - column) ** 2
+        return total
+    squares = jnp.sum(X * X, axis=1)
+    products = jnp.matmul(X, X.T, precision=EXACT)
+    return jnp.maximum(squares[:, None] + squares - 2.0 * products, 0.0)
+
+
+def _laplacian(w: jax.Array, X: jax.Array) -> jax.Array:
+    """2 (diag(s 1) - s) X with s = w + w': for every pair, 2 w (x_i - x_j)."""
+    s = w + w.T
+    return 2.0 * (jnp.sum(s, axis=1)[:, None] * X - jnp.matmul(s, X, precision=EXACT))
+
+
+def _row_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[jax.Array, jax.Array]:
+    a, b, c, e = _objects(comparisons.rows)
+    near, far = _get(X, a) - _get(X, b), _get(X, c) - _get(X, e)
+    squares = jnp.sum(near * near, axis=1), jnp.sum(far * far, axis=1)
+    value, d_near, d_far = _evaluate(loss, *squares, comparisons.weights)
+    pull, push = 2.0 * d_near[:, None] * near, 2.0 * d_far[:, None] * far
+    gradient = _add(_add(jnp.zeros_like(X), b, -pull), e, -push)
+    if comparisons.rows.shape[1] == 3:
+        return value, _add(gradient, a, pull + push)
+    return value, _add(_add(gradient, a, pull), c, push)
+
+
+def _get(array: jax.Array, index: jax.Array) -> jax.Array:
+    return array.at[index].get(mode="promise_in_bounds")
+
+
+def _add(array: jax.Array, index: jax.Array, values: jax.Array) -> jax.Array:
+    return array.at[index].add(values, mode="promise_in_bounds")
+
+
+def _objects(rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """The four objects of two pairs; those of a triplet share its anchor."""
+    last = rows.shape[1] - 1
+    return rows[:, 0], rows[:, 1], rows[:, 0 if last == 2 else 2], rows[:, last]
+
+
+def signed_counts(
+    shape: Shape, comparisons: Comparisons
+) -> tuple[Callable[[jax.Array], jax.Array], jax.Array]:
+    """Product of the symmetric signed counts with a vector (n,), and the objects' degrees.
+
+    Each comparison counts +1 for its near pair and -1 for its far pair, times its weight.
+    """
+    n = shape.n_objects
+    rows = comparisons.rows
+    m = rows.shape[0]
+    weight = jnp.ones(m) if comparisons.weights is None else comparisons.weights.astype(float)
+    if shape.by_matrix:
+        near, far = rows[:, 0], rows[:, 1]
+        w = _add(_add(jnp.zeros(n * n), near, weight), far, -weight).reshape(n, n)
+        ends = [part for pair in (near, far) for part in (pair // n, pair % n)]
+        s = w + w.T
+
+        def multiply(v: jax.Array) -> jax.Array:
+            return jnp.matmul(s, v, precision=EXACT)
+    else:
+        a, b, c, e = ends = list(_objects(rows))
+
+        def multiply(v: jax.Array) -> jax.Array:
+            out = _add(_add(jnp.zeros(n), a, weight * _get(v, b)), b, weight * _get(v, a))
+            return _add(_add(out, c, -weight * _get(v, e)), e, -weight * _get(v, c))
+
+    degree = jnp.zeros(n)
+    for end in ends:
+        degree = _add(degree, end, weight)
+    return multiply, degree

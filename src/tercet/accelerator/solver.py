@@ -1,0 +1,276 @@
+"""Fits on an accelerator: replicates and starts are the batch axis of one compiled program.
+
+A search goes most of the way in float32 and ends in float64: the first is the faster, and the
+second ends where the CPU's search ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tercet.accelerator import lbfgs
+from tercet.accelerator.device import computing_on, find_device, memory_of
+from tercet.accelerator.forms import (
+    Comparisons,
+    Loss,
+    Shape,
+    choose_shape,
+    rows_of,
+    value_and_gradient,
+)
+from tercet.accelerator.starts import spectral_start
+from tercet.engine.fit import (
+    CORNER_WIDTHS,
+    Descent,
+    Fit,
+    Objective,
+    Options,
+    Rows,
+    Seeds,
+    describe_fit,
+    floor_of,
+)
+from tercet.engine.lbfgs import EVALUATE
+from tercet.engine.problem import Problem
+from tercet.models.base import Array
+from tercet.models.gnmds import GNMDSModel
+
+ROUGH = 1e-6  # tolerance of the search in float32
+AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come one after the other
+IN_A_BATCH = 64_000_000  # comparisons: so that progress is seen, and kept
+WORTH_IT = 5_000_000  # comparisons of all subsets; with fewer the CPU is done while JAX compiles
+_LOOK = 50  # evaluations between two looks at the host
+_SHARE = 0.7  # of the memory that is used
+
+_one_at_a_time = Lock()  # so that two threads do not share the memory; one of them draws meanwhile
+
+
+class OnDevice(NamedTuple):
+    """Solver that does what a `Descent` does, on an accelerator.
+
+    With ``device`` "auto", small problems stay on the CPU.
+    """
+
+    descent: Descent
+    device: str
+
+    def solve(self, problem: Problem, rng: np.random.Generator) -> Fit:
+        """Fit all comparisons."""
+        size = len(problem.comparisons)
+        if self._stays(size):
+            return self.descent.solve(problem, rng)
+        return self._solve(problem, [np.arange(size)], [rng])[0]
+
+    def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
+        """Fit subsets of the rows side by side, each with its own seed."""
+        if self._stays(sum(map(len, subsets))):
+            return self.descent.solve_subsets(problem, subsets, seeds)
+        return self._solve(problem, subsets, [np.random.default_rng(seed) for seed in seeds])
+
+    def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
+        """How many subsets to take at once: as many in every batch, whatever their size."""
+        if self._stays(count * len(problem.comparisons)):
+            return self.descent.batch_size(problem, count, n_workers)
+        fewest = max(1, count * len(problem.comparisons) // IN_A_BATCH)
+        # A batch of another size would be compiled anew.
+        number = next((k for k in range(fewest, 2 * fewest) if count % k == 0), fewest)
+        return -(-count // number)
+
+    def _stays(self, work: int) -> bool:
+        small = self.device == "auto" and work < WORTH_IT
+        return small or find_device(self.device) is None
+
+    def _solve(
+        self, problem: Problem, subsets: Sequence[Rows], rngs: Sequence[np.random.Generator]
+    ) -> list[Fit]:
+        objective, options, init = self.descent
+        n, d = problem.n_objects, objective.n_components
+        count = 1 if init is not None else self.descent.count_starts(n)
+        draws = np.stack([rng.standard_normal((count, d, n)) for rng in rngs])
+        device = find_device(self.device)
+        with _one_at_a_time, computing_on(device):
+            batch = load_batch(problem, subsets, d, memory_of(device))
+            if init is not None:
+                X = jnp.broadcast_to(jnp.asarray(init), (len(subsets), 1, n, d))
+            else:
+                X = jnp.asarray(draws.swapaxes(2, 3))
+                if options.start == "spectral":
+                    X = X.at[:, 0].set(_starts(batch.comparisons, draws[:, 0, 0], batch.shape))
+            runs = self._follow(batch, X)
+        return [_best(fits) for fits in runs]
+
+    def _follow(self, batch: Batch, X: jax.Array) -> list[list[Fit]]:
+        """Fits of all subsets from all starts X (S, K, n, d)."""
+        objective, options, _ = self.descent
+        if not self.descent.has_corner:
+            return minimise(objective, batch, X, options)
+        n_iter = np.zeros(X.shape[:2], dtype=np.int64)
+        for width in CORNER_WIDTHS:
+            rounded = objective._replace(model=GNMDSModel(smoothing=width))
+            runs = minimise(rounded, batch, X, options)
+            X = jnp.asarray([[fit.embedding for fit in fits] for fits in runs])
+            n_iter += [[fit.n_iter for fit in fits] for fits in runs]
+        losses, _ = evaluate(objective, batch, X)
+        return [
+            [
+                fit._replace(loss=float(losses[s, k]), n_iter=int(n_iter[s, k]))
+                for k, fit in enumerate(fits)
+            ]
+            for s, fits in enumerate(runs)
+        ]
+
+
+def _best(fits: Sequence[Fit]) -> Fit:
+    return min(fits, key=lambda fit: fit.loss if np.isfinite(fit.loss) else np.inf)
+
+
+class Batch(NamedTuple):
+    """Comparisons of S subsets on the device."""
+
+    shape: Shape
+    comparisons: Comparisons  # (S, m, ...)
+    least: Array  # (S,): the smallest weight of each
+
+
+def load_batch(problem: Problem, subsets: Sequence[Rows], d: int, memory: int) -> Batch:
+    """Send the comparisons and the subsets of them to the device, in the form that suits them."""
+    sizes = np.array([len(rows) for rows in subsets])
+    most = int(sizes.max())
+    shape = choose_shape(problem.n_objects, d, most, int(_SHARE * memory))
+    rows = rows_of(problem.comparisons, shape)
+    order = np.argsort(rows[:, 0], kind="stable")  # neighbours look up neighbours
+    place = np.empty(len(rows), dtype=np.int32)
+    place[order] = np.arange(len(rows), dtype=np.int32)
+    place = place[problem.position]
+    index = np.zeros((len(subsets), most), dtype=np.int32)
+    for chosen, out in zip(subsets, index, strict=True):
+        out[: len(chosen)] = np.sort(place[chosen])
+    weights = problem.weights[order] if len(problem.weights) else np.ones(len(rows))
+    least = np.array([weights[i[:size]].min() for i, size in zip(index, sizes, strict=True)])
+    weighs = len(problem.weights) > 0 or bool((sizes < most).any())
+    comparisons = _choose(rows[order], weights if weighs else None, index, sizes)
+    return Batch(shape, comparisons, least)
+
+
+@jax.jit
+def _choose(rows: Any, weights: Any, index: Any, sizes: Any) -> Comparisons:
+    """Rows of the subsets, whose ends are filled up with comparisons that weigh nothing."""
+    if weights is None:
+        return Comparisons(rows[index], None)
+    counts = jnp.arange(index.shape[1]) < sizes[:, None]
+    return Comparisons(rows[index], jnp.where(counts, weights[index], 0.0))
+
+
+@partial(jax.jit, static_argnames="shape")
+def _starts(comparisons: Comparisons, vectors: Any, shape: Shape) -> jax.Array:
+    return jax.lax.map(lambda pair: spectral_start(shape, *pair), (comparisons, vectors))
+
+
+def evaluate(objective: Objective, batch: Batch, X: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Losses (S, K) of embeddings (S, K, n, d) and their gradients, in float64."""
+    code, *constants = objective.arguments
+    active = jnp.ones(X.shape[:2], bool)
+    return _evaluate(batch.comparisons, constants, X, active, batch.shape, code, jnp.float64)
+
+
+def minimise(objective: Objective, batch: Batch, X: jax.Array, options: Options) -> list[list[Fit]]:
+    """Minimise the loss of every subset from its starts X (S, K, n, d)."""
+    code, *constants = objective.arguments
+    floors = jnp.asarray(floor_of(objective) * batch.least)
+    flat = X.reshape(*X.shape[:2], -1)
+    states = jax.vmap(jax.vmap(lbfgs.start_state))(flat)
+    for dtype, tolerance in ((jnp.float32, max(ROUGH, options.tol)), (jnp.float64, options.tol)):
+        states = lbfgs.restart(states)
+        while bool(jnp.any(states.status == EVALUATE)):
+            limits = tolerance, floors, options.max_iter
+            states = _advance(
+                states, batch.comparisons, constants, limits, batch.shape, code, dtype
+            )
+    found = states.x.reshape(X.shape), states.f, states.iterations, states.status
+    points, losses, n_iter, status = map(np.asarray, found)
+    return [
+        [
+            describe_fit(
+                objective,
+                points[s, k],
+                losses[s, k],
+                n_iter[s, k],
+                status[s, k],
+                options.max_iter,
+            )
+            for k in range(X.shape[1])
+        ]
+        for s in range(X.shape[0])
+    ]
+
+
+@partial(jax.jit, static_argnames=("shape", "code", "dtype"), donate_argnums=0)
+def _advance(
+    states: lbfgs.State,
+    comparisons: Comparisons,
+    constants: Any,
+    limits: Any,
+    shape: Shape,
+    code: int,
+    dtype: Any,
+) -> lbfgs.State:
+    """Take up to so many steps with all (S, K) states that have not stopped."""
+    tolerance, floors, max_iter = limits
+
+    def move(state: lbfgs.State, f: jax.Array, g: jax.Array, floor: jax.Array) -> lbfgs.State:
+        new = lbfgs.advance(state, f, g, tolerance, floor, max_iter)
+        active = state.status == EVALUATE
+        return jax.tree.map(lambda a, b: jnp.where(active, a, b), new, state)
+
+    def step(known: tuple[jax.Array, lbfgs.State]) -> tuple[jax.Array, lbfgs.State]:
+        count, states = known
+        X = states.x.reshape(*states.x.shape[:2], shape.n_objects, shape.n_components)
+        active = states.status == EVALUATE
+        f, g = _evaluate(comparisons, constants, X, active, shape, code, dtype)
+        each = jax.vmap(jax.vmap(move, (0, 0, 0, None)))
+        return count + 1, each(states, f, g.reshape(states.x.shape), floors)
+
+    def more(known: tuple[jax.Array, lbfgs.State]) -> jax.Array:
+        count, states = known
+        return (count < _LOOK) & jnp.any(states.status == EVALUATE)
+
+    return jax.lax.while_loop(more, step, (jnp.zeros((), int), states))[1]
+
+
+@partial(jax.jit, static_argnames=("shape", "code", "dtype"))
+def _evaluate(
+    comparisons: Comparisons,
+    constants: Any,
+    X: jax.Array,
+    active: jax.Array,
+    shape: Shape,
+    code: int,
+    dtype: Any,
+) -> tuple[jax.Array, jax.Array]:
+    """Losses (S, K) and gradients (S, K, n, d); large subsets that are not active are left out."""
+    loss = Loss(code, *constants)
+
+    def all_starts(own: Comparisons, points: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jax.vmap(lambda x: value_and_gradient(shape, loss, own, x, dtype))(points)
+
+    side_by_side = AT_ONCE // max(1, comparisons.rows.shape[1] * X.shape[1])
+    if side_by_side >= len(X):
+        return jax.vmap(all_starts)(comparisons, X)
+    if side_by_side > 1:
+        return jax.lax.map(
+            lambda pair: all_starts(*pair), (comparisons, X), batch_size=side_by_side
+        )
+
+    def one(own: tuple[Comparisons, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        chosen, points, is_active = own
+        nothing = jnp.zeros(len(points)), jnp.zeros_like(points)
+        return jax.lax.cond(jnp.any(is_active), all_starts, lambda *_: nothing, chosen, points)
+
+    return jax.lax.map(one, (comparisons, X, active))
