@@ -215,7 +215,7 @@ class Posterior(Maker):
 
     def _device(self, sampler: str) -> str:
         """Whether the CPU or the GPU is meant."""
-        device = getattr(self.estimator, "device", "cpu") if self.device is None else self.device
+        device = self.estimator.device if self.device is None else self.device
         check_device(device)
         if device == "gpu" and sampler != "hmc":
             raise InputError(
