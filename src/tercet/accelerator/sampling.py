@@ -37,6 +37,7 @@ _BLOCK = 25  # draws between two looks at the progress bar
 _BLOCK_BYTES = 2**29
 _FEW = 500  # jumps of chains, below which none is the better length for sure
 _MOST_SHAPES = 4000  # for the metric
+_NEVER = 0.999  # correlation of draws that are as good as the same
 _PAIRS = 50  # distances that the length is judged by
 
 Tick = Callable[[int], object]
@@ -133,7 +134,7 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
         tuned = refined(tuned, kept, groups)
         tuned, _ = tune(tuned, fifth, most)
         if trials > 0:
-            tuned = _best_length(sampler, tuned, trials, most)
+            tuned = _best_length(sampler, tuned, trials, most, groups)
         tuned, _ = tune(tuned, fifth, most)
     return tuned._replace(state=settled(tuned.state))
 
@@ -176,7 +177,7 @@ def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
     )
 
 
-def _best_length(sampler: Sampler, tuned: Tuned, trials: int, most: int) -> Tuned:
+def _best_length(sampler: Sampler, tuned: Tuned, trials: int, most: int, groups: int) -> Tuned:
     """Try all lengths, and go on with the one whose draws are worth most for their time."""
     state, watched, costs = settled(tuned.state), [], []
     tuner = tuned.state.tuner
@@ -186,7 +187,9 @@ def _best_length(sampler: Sampler, tuned: Tuned, trials: int, most: int) -> Tune
         state = trial.state
         watched.append(_watched(kept))
         costs.append(2.0 * kept.steps.mean() + _FIXED)
-    variance = np.var(np.concatenate(watched, axis=1), axis=(0, 1))
+    # Around the map that chains began at: no length takes them from one to another.
+    together = np.concatenate(watched, axis=1)
+    variance = np.mean([together[g::groups].var(axis=(0, 1)) for g in range(groups)], axis=0)
     worth = [
         1.0 / (np.max(_forgetting(values, variance)) * cost)
         for values, cost in zip(watched, costs, strict=True)
@@ -198,15 +201,19 @@ def _best_length(sampler: Sampler, tuned: Tuned, trials: int, most: int) -> Tune
 def _forgetting(values: Floats, variance: Floats) -> Floats:
     """Draws (K,) that an independent one of each quantity (C, S, K) takes, by autocorrelations.
 
-    They are those of all chains, from their jumps; negative ones are no merit.
+    They are those of all chains, from their jumps; negative ones are no merit. What is still
+    remembered after the last draw is taken to fade on as it did until then.
     """
-    time, going_on = np.ones_like(variance), np.ones(len(variance), dtype=bool)
-    for lag in range(1, values.shape[1]):
-        jumps = np.mean((values[:, lag:] - values[:, :-lag]) ** 2, axis=(0, 1))
-        correlation = 1.0 - jumps / (2.0 * variance)
-        going_on &= correlation > 0.0
-        time += np.where(going_on, 2.0 * correlation, 0.0)
-    return time
+    lags = values.shape[1] - 1
+    jumps = [
+        np.mean((values[:, lag:] - values[:, :-lag]) ** 2, axis=(0, 1))
+        for lag in range(1, lags + 1)
+    ]
+    correlations = 1.0 - np.array(jumps) / (2.0 * variance)
+    correlations = np.where(np.cumprod(correlations > 0.0, axis=0), correlations, 0.0)
+    last = np.minimum(correlations[-1], _NEVER)
+    fading = last ** (1.0 / lags)
+    return 1.0 + 2.0 * (correlations.sum(axis=0) + last * fading / (1.0 - fading))
 
 
 def _watched(kept: Kept) -> Floats:
