@@ -61,7 +61,7 @@ def on_device(
 
     if by_matrix is None:
         every = [np.arange(len(problem.comparisons))]
-        batch = load_batch(problem, every, d, memory_of(find_device("gpu")))
+        batch = load_batch(problem, every, d, 1, memory_of(find_device("gpu")))
         return batch.shape, Comparisons(batch.comparisons.rows[0], None)
     shape = Shape(problem.n_objects, d, by_matrix)
     rows = rows_of(problem.comparisons, shape)

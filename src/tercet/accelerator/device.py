@@ -54,8 +54,16 @@ def find_device(device: str) -> Any | None:
 def computing_on(device: Any) -> Iterator[None]:
     """Let JAX compute on the device, and know double precision, until the block ends."""
     jax = import_module("jax")
-    with jax.enable_x64(True), jax.default_device(device):
-        yield
+    try:
+        with jax.enable_x64(True), jax.default_device(device):
+            yield
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise TercetError(
+            f"the memory of the GPU ({memory_of(device) / 1e9:.0f} GB for JAX) does not suffice. "
+            "End other programs that use it, or use device='cpu'."
+        ) from error
 
 
 def memory_of(device: Any) -> int:

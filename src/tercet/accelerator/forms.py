@@ -21,9 +21,9 @@ from tercet.engine.problem import Index
 # Squared distances from a product cancel: it must not be taken in a shorter format.
 EXACT = jax.lax.Precision.HIGHEST
 
-# The matrix form costs about as much as so many entries of the matrix a comparison's row and
-# dimension (measured, see docs/accelerator.md).
-_ENTRIES_PER_COORDINATE = 4.0
+# Up to so many entries of the matrix a comparison, and more a dimension, the matrix form is the
+# faster one (measured, see docs/accelerator.md).
+_ENTRIES, _ENTRIES_A_DIMENSION = 4.0, 2.4
 BY_DIFFERENCES = 16  # dimensions
 _LARGEST_MATRIX = 2**31 - 1  # entries: pairs are numbered in 32 bits
 
@@ -59,9 +59,17 @@ class Loss(NamedTuple):
 def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: int) -> Shape:
     """The form for so many comparisons, and so many bytes to hold matrices in."""
     entries = n_objects**2
-    fits = entries <= _LARGEST_MATRIX and 40 * entries <= memory
-    quick = entries <= _ENTRIES_PER_COORDINATE * n_comparisons * n_components
+    by_matrix = Shape(n_objects, n_components, True)
+    fits = entries <= _LARGEST_MATRIX and bytes_working(by_matrix, n_comparisons) <= memory
+    quick = entries <= (_ENTRIES + _ENTRIES_A_DIMENSION * n_components) * n_comparisons
     return Shape(n_objects, n_components, fits and quick)
+
+
+def bytes_working(shape: Shape, n_comparisons: int) -> int:
+    """Bytes, about, that one evaluation in float64 takes while it lasts."""
+    if shape.by_matrix:
+        return 40 * shape.n_objects**2 + 64 * n_comparisons
+    return (80 * shape.n_components + 32) * n_comparisons
 
 
 def rows_of(comparisons: Index, shape: Shape) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -140,10 +148,20 @@ def _row_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[jax.A
     squares = jnp.sum(near * near, axis=1), jnp.sum(far * far, axis=1)
     value, d_near, d_far = _evaluate(loss, *squares, comparisons.weights)
     pull, push = 2.0 * d_near[:, None] * near, 2.0 * d_far[:, None] * far
-    gradient = _add(_add(jnp.zeros_like(X), b, -pull), e, -push)
     if comparisons.rows.shape[1] == 3:
-        return value, _add(gradient, a, pull + push)
-    return value, _add(_add(gradient, a, pull), c, push)
+        return value, _sum_rows(X, [a, b, e], [pull + push, -pull, -push])
+    return value, _sum_rows(X, [a, b, c, e], [pull, -pull, push, -push])
+
+
+def _sum_rows(X: jax.Array, rows: list[jax.Array], changes: list[jax.Array]) -> jax.Array:
+    """Sum of the changes (m, d) to their rows, shaped as X.
+
+    Number by number: a scatter of whole rows is up to thirteen times slower.
+    """
+    n, d = X.shape
+    numbers = jnp.concatenate(rows)[:, None] * d + jnp.arange(d, dtype=jnp.int32)
+    total = _add(jnp.zeros(n * d, X.dtype), numbers.ravel(), jnp.concatenate(changes).ravel())
+    return total.reshape(n, d)
 
 
 def _get(array: jax.Array, index: jax.Array) -> jax.Array:

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
 
+from tercet.accelerator.forms import EXACT
 from tercet.engine.lbfgs import (
     ARMIJO,
     AT_FLOOR,
@@ -229,17 +231,22 @@ def _start_search(s: State, x: jax.Array, g: jax.Array) -> tuple[State, jax.Arra
 
 
 def _direction(s: State, g: jax.Array) -> jax.Array:
-    """Two-loop recursion; what is not stored has no curvature and changes nothing."""
-    d, alpha = -g, [jnp.zeros(())] * MEMORY
-    for h in reversed(range(MEMORY)):
-        alpha[h] = s.curvature[h] * jnp.dot(s.steps[h], d)
-        d = d - alpha[h] * s.changes[h]
-    newest = s.curvature[-1] * jnp.dot(s.changes[-1], s.changes[-1])
-    d = d * jnp.where(newest > 0.0, 1.0 / jnp.where(newest > 0.0, newest, 1.0), 1.0)
-    for h in range(MEMORY):
-        beta = s.curvature[h] * jnp.dot(s.changes[h], d)
-        d = d + (alpha[h] - beta) * s.steps[h]
-    return d
+    """The direction of the two-loop recursion, its loops written as triangular systems.
+
+    With steps S and changes Y in rows, M the upper triangle of S Y' and D its diagonal, the first
+    loop solves M a = S q, the second M' c = D a - Y r. What is not stored changes nothing.
+    """
+    known = s.curvature > 0.0
+    S, Y = (jnp.where(known[:, None], part, 0.0) for part in (s.steps, s.changes))
+    products = jnp.matmul(S, Y.T, precision=EXACT)
+    diagonal = jnp.where(known, jnp.diag(products), 1.0)
+    M = jnp.triu(products, 1) + jnp.diag(diagonal)
+    a = solve_triangular(M, -jnp.matmul(S, g, precision=EXACT))
+    newest = s.curvature[-1] * jnp.dot(Y[-1], Y[-1])
+    shrink = jnp.where(newest > 0.0, 1.0 / jnp.where(newest > 0.0, newest, 1.0), 1.0)
+    r = -shrink * (g + jnp.matmul(a, Y, precision=EXACT))
+    c = solve_triangular(M.T, diagonal * a - jnp.matmul(Y, r, precision=EXACT), lower=True)
+    return r + jnp.matmul(c, S, precision=EXACT)
 
 
 def _is_flat(s: State, tolerance: Any) -> jax.Array:

@@ -21,6 +21,7 @@ from tercet.accelerator.forms import (
     Comparisons,
     Loss,
     Shape,
+    bytes_working,
     choose_shape,
     rows_of,
     value_and_gradient,
@@ -37,7 +38,7 @@ from tercet.engine.fit import (
     describe_fit,
     floor_of,
 )
-from tercet.engine.lbfgs import EVALUATE
+from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem
 from tercet.models.base import Array
 from tercet.models.gnmds import GNMDSModel
@@ -47,7 +48,7 @@ AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come on
 IN_A_BATCH = 64_000_000  # comparisons: so that progress is seen, and kept
 WORTH_IT = 5_000_000  # comparisons of all subsets; with fewer the CPU is done while JAX compiles
 _LOOK = 50  # evaluations between two looks at the host
-_SHARE = 0.7  # of the memory that is used
+_KEPT, _WORKING = 0.3, 0.5  # shares of the memory: of what stays, and of what comes and goes
 
 _one_at_a_time = Lock()  # so that two threads do not share the memory; one of them draws meanwhile
 
@@ -78,7 +79,13 @@ class OnDevice(NamedTuple):
         """How many subsets to take at once: as many in every batch, whatever their size."""
         if self._stays(count * len(problem.comparisons)):
             return self.descent.batch_size(problem, count, n_workers)
-        fewest = max(1, count * len(problem.comparisons) // IN_A_BATCH)
+        starts, d = (
+            self.descent.count_starts(problem.n_objects),
+            self.descent.objective.n_components,
+        )
+        each = bytes_kept(problem, len(problem.comparisons), d, starts)
+        room = _KEPT * memory_of(find_device(self.device))
+        fewest = max(1, count * len(problem.comparisons) // IN_A_BATCH, int(count * each // room))
         # A batch of another size would be compiled anew.
         number = next((k for k in range(fewest, 2 * fewest) if count % k == 0), fewest)
         return -(-count // number)
@@ -96,7 +103,7 @@ class OnDevice(NamedTuple):
         draws = np.stack([rng.standard_normal((count, d, n)) for rng in rngs])
         device = find_device(self.device)
         with _one_at_a_time, computing_on(device):
-            batch = load_batch(problem, subsets, d, memory_of(device))
+            batch = load_batch(problem, subsets, d, count, memory_of(device))
             if init is not None:
                 X = jnp.broadcast_to(jnp.asarray(init), (len(subsets), 1, n, d))
             else:
@@ -137,13 +144,26 @@ class Batch(NamedTuple):
     shape: Shape
     comparisons: Comparisons  # (S, m, ...)
     least: Array  # (S,): the smallest weight of each
+    side_by_side: int  # subsets that are evaluated at once
 
 
-def load_batch(problem: Problem, subsets: Sequence[Rows], d: int, memory: int) -> Batch:
-    """Send the comparisons and the subsets of them to the device, in the form that suits them."""
+def bytes_kept(problem: Problem, size: int, d: int, starts: int) -> int:
+    """Bytes that a subset of so many comparisons takes on the device: rows and the optimiser."""
+    return 28 * size + 8 * starts * (2 * MEMORY + 12) * problem.n_objects * d
+
+
+def load_batch(
+    problem: Problem, subsets: Sequence[Rows], d: int, starts: int, memory: int
+) -> Batch:
+    """Send the comparisons and the subsets of them to the device, in the form that suits them.
+
+    ``memory`` is that of the device, in bytes; it also says how many subsets are evaluated at once.
+    """
     sizes = np.array([len(rows) for rows in subsets])
     most = int(sizes.max())
-    shape = choose_shape(problem.n_objects, d, most, int(_SHARE * memory))
+    shape = choose_shape(problem.n_objects, d, most, int(_WORKING * memory))
+    working = starts * bytes_working(shape, most)
+    at_once = min(AT_ONCE // max(1, most * starts), int(_WORKING * memory / working))
     rows = rows_of(problem.comparisons, shape)
     order = np.argsort(rows[:, 0], kind="stable")  # neighbours look up neighbours
     place = np.empty(len(rows), dtype=np.int32)
@@ -156,7 +176,7 @@ def load_batch(problem: Problem, subsets: Sequence[Rows], d: int, memory: int) -
     least = np.array([weights[i[:size]].min() for i, size in zip(index, sizes, strict=True)])
     weighs = len(problem.weights) > 0 or bool((sizes < most).any())
     comparisons = _choose(rows[order], weights if weighs else None, index, sizes)
-    return Batch(shape, comparisons, least)
+    return Batch(shape, comparisons, least, at_once)
 
 
 @jax.jit
@@ -177,7 +197,8 @@ def evaluate(objective: Objective, batch: Batch, X: jax.Array) -> tuple[jax.Arra
     """Losses (S, K) of embeddings (S, K, n, d) and their gradients, in float64."""
     code, *constants = objective.arguments
     active = jnp.ones(X.shape[:2], bool)
-    return _evaluate(batch.comparisons, constants, X, active, batch.shape, code, jnp.float64)
+    how = batch.shape, code, jnp.float64, batch.side_by_side
+    return _evaluate(batch.comparisons, constants, X, active, *how)
 
 
 def minimise(objective: Objective, batch: Batch, X: jax.Array, options: Options) -> list[list[Fit]]:
@@ -190,9 +211,8 @@ def minimise(objective: Objective, batch: Batch, X: jax.Array, options: Options)
         states = lbfgs.restart(states)
         while bool(jnp.any(states.status == EVALUATE)):
             limits = tolerance, floors, options.max_iter
-            states = _advance(
-                states, batch.comparisons, constants, limits, batch.shape, code, dtype
-            )
+            how = batch.shape, code, dtype, batch.side_by_side
+            states = _advance(states, batch.comparisons, constants, limits, *how)
     found = states.x.reshape(X.shape), states.f, states.iterations, states.status
     points, losses, n_iter, status = map(np.asarray, found)
     return [
@@ -211,7 +231,7 @@ def minimise(objective: Objective, batch: Batch, X: jax.Array, options: Options)
     ]
 
 
-@partial(jax.jit, static_argnames=("shape", "code", "dtype"), donate_argnums=0)
+@partial(jax.jit, static_argnames=("shape", "code", "dtype", "side_by_side"), donate_argnums=0)
 def _advance(
     states: lbfgs.State,
     comparisons: Comparisons,
@@ -220,6 +240,7 @@ def _advance(
     shape: Shape,
     code: int,
     dtype: Any,
+    side_by_side: int,
 ) -> lbfgs.State:
     """Take up to so many steps with all (S, K) states that have not stopped."""
     tolerance, floors, max_iter = limits
@@ -233,7 +254,7 @@ def _advance(
         count, states = known
         X = states.x.reshape(*states.x.shape[:2], shape.n_objects, shape.n_components)
         active = states.status == EVALUATE
-        f, g = _evaluate(comparisons, constants, X, active, shape, code, dtype)
+        f, g = _evaluate(comparisons, constants, X, active, shape, code, dtype, side_by_side)
         each = jax.vmap(jax.vmap(move, (0, 0, 0, None)))
         return count + 1, each(states, f, g.reshape(states.x.shape), floors)
 
@@ -244,7 +265,7 @@ def _advance(
     return jax.lax.while_loop(more, step, (jnp.zeros((), int), states))[1]
 
 
-@partial(jax.jit, static_argnames=("shape", "code", "dtype"))
+@partial(jax.jit, static_argnames=("shape", "code", "dtype", "side_by_side"))
 def _evaluate(
     comparisons: Comparisons,
     constants: Any,
@@ -253,6 +274,7 @@ def _evaluate(
     shape: Shape,
     code: int,
     dtype: Any,
+    side_by_side: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Losses (S, K) and gradients (S, K, n, d); large subsets that are not active are left out."""
     loss = Loss(code, *constants)
@@ -260,7 +282,6 @@ def _evaluate(
     def all_starts(own: Comparisons, points: jax.Array) -> tuple[jax.Array, jax.Array]:
         return jax.vmap(lambda x: value_and_gradient(shape, loss, own, x, dtype))(points)
 
-    side_by_side = AT_ONCE // max(1, comparisons.rows.shape[1] * X.shape[1])
     if side_by_side >= len(X):
         return jax.vmap(all_starts)(comparisons, X)
     if side_by_side > 1:
