@@ -28,7 +28,7 @@ __all__ = ["Posterior"]
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # where all chains learn from each other
-MANY_CHAINS = 100  # from which on device="auto" takes a GPU
+MANY_CHAINS = 64  # from which on device="auto" takes a GPU
 
 
 class Posterior(Maker):
@@ -62,8 +62,8 @@ class Posterior(Maker):
         no less likely, at its shape in the size that suits the NormalPrior best.
     device : {"auto", "cpu", "gpu"}, optional
         What computes; by default what the estimator names. A GPU takes all chains through the
-        same steps together, which pays from about a hundred chains on (n_chains=1000,
-        n_samples=50); "auto" uses it then, if there is one. For sampler "hmc".
+        same steps together, which pays for many chains (n_chains=1000, n_samples=50); "auto"
+        uses it from 64 on, if there is one. For sampler "hmc".
     n_jobs : int, optional
         Threads, one a chain at most; all cores by default and with -1. The result does not depend
         on it.
