@@ -32,6 +32,7 @@ LENGTHS = (0.7, 1.0, 1.5, 2.2, 3.3, 5.0)  # that are tried
 _MOST_STEPS = 128
 _MOST_ON_A_LINE = 32  # where hops do the rest
 _FIRST_STEPS = 32  # while the step is unknown
+_SHORT = 50  # draws of a warm-up that finds a step and no more
 _FIXED = 3.0  # gradients that the rest of a draw is worth, see docs/benchmarks.md
 _BLOCK = 25  # draws between two looks at the progress bar
 _BLOCK_BYTES = 2**29
@@ -124,7 +125,7 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
 
     if count == 0:
         return tuned
-    fifth, C = count // 5, tuned.state.Y.shape[-1]
+    fifth, C = count // 5 if count >= _SHORT else 0, tuned.state.Y.shape[-1]
     trials = fifth // len(LENGTHS)
     if (trials - 1) * C < _FEW:
         trials = 0

@@ -129,6 +129,7 @@ class Posterior(Maker):
         """
         settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
         settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
+        settings["device"] = "cpu"
         return cls(estimator, **(settings | {"random_state": random_state} | changes))
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, n_objects: int | None = None) -> Self:
