@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--chains", type=int, default=1000)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--warmup", type=int, default=200)
-    parser.add_argument("--gathers", default="twice,padded,scatter")
+    parser.add_argument("--gathers", default="twice,unrolled,padded,scatter")
     parser.add_argument("--dtypes", default="float32,float64")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()

@@ -206,6 +206,12 @@ def test_draws_are_those_of_the_reference(name):
     assert known.compare(path, "hmc", 60, n_chains=256, device="gpu") < known.LIMIT
 
 
+def test_another_prior_is_caught():
+    path = next(path for path in known.REFERENCE if path.stem == "ckl_learned")
+    prior = tc.NormalPrior(1.5)
+    assert known.compare(path, "hmc", 60, n_chains=256, device="gpu", prior=prior) > 2 * known.LIMIT
+
+
 def test_three_objects_on_a_line_are_as_integrated():
     """With hops, and a learned variance."""
     prior = tc.NormalPrior(2.0, learned=True, spread=0.7)

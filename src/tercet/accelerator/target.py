@@ -12,7 +12,10 @@ thousandth for a proposal to be accepted or not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import jax
@@ -28,8 +31,9 @@ LAPSE, EXPONENT, MU = 0, 1, 2  # as in tercet.posterior.target
 
 # How the slopes of comparisons come together at their edges: "scatter" adds each where it belongs;
 # "padded" lists the comparisons of every edge and sums their slopes; "twice" computes them anew
-# for both edges of a comparison and keeps nothing in between.
-GATHERS = ("scatter", "padded", "twice")
+# for both edges of a comparison and keeps nothing in between; "unrolled" does so row by row of the
+# lists, without a reduction, and is for short ones.
+GATHERS = ("scatter", "padded", "twice", "unrolled")
 GATHER = "twice"  # the one that is used
 
 Floats = NDArray[np.float64]
@@ -221,8 +225,11 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
     radial = 2.0 * (half + slope * parts.weighed)  # slope of the energy of X by the log size
     square = parts.factor**2
     by_precision = _by_precision(data, Y)
-    apart = Y - Y[data.others]  # (L, n, d, C)
-    laplacian = jnp.sum(pulls[data.around][:, :, None] * apart, axis=0)
+
+    def pull(around: jax.Array, others: jax.Array) -> jax.Array:
+        return pulls[around][..., None, :] * (Y - Y[others])
+
+    laplacian = _sum_of_lists(form, pull, data.around, data.others)
     by_Y = (
         (2.0 * square).astype(Y.dtype) * laplacian
         + (2.0 * square * slope).astype(Y.dtype) * by_precision
@@ -236,24 +243,28 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
 def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
     """Slopes (E, C) of the loss by the squared lengths of the edges."""
     lengths = parts.lengths
-    if form.gather == "twice":
-        other, near = lengths[data.partners], data.is_near[:, :, None]
+
+    def anew(partners: jax.Array, is_near: jax.Array, counted: jax.Array) -> jax.Array:
+        other, near = lengths[partners], is_near[..., None]
         x, y = jnp.where(near, lengths, other), jnp.where(near, other, lengths)
         _, by_near, by_far, _ = _losses(form, parts, x, y)
-        return jnp.sum(data.counted[:, :, None] * jnp.where(near, by_near, by_far), axis=0)
+        return counted[..., None] * jnp.where(near, by_near, by_far)
+
+    if form.gather in ("twice", "unrolled"):
+        return _sum_of_lists(form, anew, data.partners, data.is_near, data.counted)
     _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
     if form.gather == "padded":
-        near = data.is_near[:, :, None]
-        slopes = jnp.where(near, by_near[data.compared], by_far[data.compared])
-        return jnp.sum(data.counted[:, :, None] * slopes, axis=0)
-    weights = data.weights[:, None]
-    return (
-        jnp.zeros_like(lengths)
-        .at[data.near]
-        .add(weights * by_near)
-        .at[data.far]
-        .add(weights * by_far)
-    )
+        slopes = jnp.where(data.is_near[..., None], by_near[data.compared], by_far[data.compared])
+        return jnp.sum(data.counted[..., None] * slopes, axis=0)
+    weights, none = data.weights[:, None], jnp.zeros_like(lengths)
+    return none.at[data.near].add(weights * by_near).at[data.far].add(weights * by_far)
+
+
+def _sum_of_lists(form: Form, terms: Callable[..., jax.Array], *lists: jax.Array) -> jax.Array:
+    """Sum of the terms of all rows of lists (K, ...)."""
+    if form.gather == "unrolled":
+        return reduce(add, (terms(*(part[k] for part in lists)) for k in range(len(lists[0]))))
+    return jnp.sum(terms(*lists), axis=0)
 
 
 def _slope_by_theta(
