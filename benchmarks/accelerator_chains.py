@@ -1,32 +1,29 @@
 """Effective draws a second of many chains in lockstep on an accelerator, and of the CPU's sampler.
 
-    python -m benchmarks.accelerator_chains --prepare chains.npz      the posterior and the starts
-    python -m benchmarks.accelerator_chains chains.npz                on the accelerator
-    python -m benchmarks.accelerator_chains chains.npz --cpu          Posterior(STE(2)), all cores
+    python -m benchmarks.accelerator_chains            1000 chains on the accelerator
+    python -m benchmarks.accelerator_chains --cpu      Posterior(STE(2)), 4 chains, all cores
 
-The second needs NumPy, SciPy and JAX only, so that it runs on a machine without Numba. The last
-figure of a line stands for all draws: the same again where the same seed gives the same bits.
+The last figure of a line stands for all draws: the same again where the same seed gives the same
+bits.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import sys
 import time
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import MagicMock
 
 import numpy as np
 from numpy.typing import NDArray
 
-if find_spec("numba") is None:  # the models' files import it; nothing compiled is called here
-    sys.modules |= {name: MagicMock() for name in ("numba", "numba.extending")}
+import tercet as tc
+from tercet.parallel import count_threads
+from tercet.posterior.chains import explore, jittered
+from tercet.posterior.draw import SUPERCHAINS, build_target, draw
+from tercet.simulate import gaussian_mixture, noisy_triplets
 
 N, D, M, NOISE = 50, 2, 2_000, 0.3
-SUPERCHAINS = 16
 PAIRS = 50
 
 Floats = NDArray[np.float64]
@@ -45,22 +42,18 @@ class Quality(NamedTuple):
 def main() -> None:
     """Read the command line and do what it asks for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--prepare", action="store_true", help="write the file")
     parser.add_argument("--cpu", action="store_true", help="measure the CPU's sampler")
     parser.add_argument("--chains", type=int, default=1000)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--warmup", type=int, default=200)
-    parser.add_argument("--gathers", default="twice,unrolled,padded,scatter")
     parser.add_argument("--dtypes", default="float32,float64")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    if options.prepare:
-        prepare(options.file)
-        return
-    problem = dict(np.load(options.file))
+    rng = np.random.default_rng(0)
+    points, _ = gaussian_mixture(N, random_state=rng)
+    answers = noisy_triplets(points, M, noise=NOISE, random_state=rng)
     if options.cpu:
-        on_the_cpu(problem, options.repeats)
+        on_the_cpu(answers, options.repeats)
         return
     from tercet.accelerator.device import computing_on, find_device
 
@@ -68,75 +61,32 @@ def main() -> None:
     print(f"device: {device.device_kind}")
     with computing_on(device):
         for dtype in options.dtypes.split(","):
-            for gather in options.gathers.split(","):
-                on_the_accelerator(problem, gather, dtype, options)
+            on_the_accelerator(answers, dtype, options)
 
 
-def prepare(file: Path) -> None:
-    """Write the posterior of STE, its metric and starts, as `Posterior` would find them."""
-    from tercet.models import STEModel
-    from tercet.posterior.chains import explore, jittered
-    from tercet.posterior.draw import Plan, build_target
-    from tercet.posterior.settings import default_prior
-    from tercet.simulate import gaussian_mixture, noisy_triplets
-
-    rng = np.random.default_rng(0)
-    points, _ = gaussian_mixture(N, random_state=rng)
-    answers = noisy_triplets(points, M, noise=NOISE, random_state=rng)
-    model = STEModel()
-    plan = Plan(model, D, default_prior(None, 0.0, model, {}), {}, "hmc", 1, 1, 0, "mode")
-    target = build_target(plan, answers)
-    rngs = [np.random.default_rng(k) for k in range(SUPERCHAINS)]
-    hill = explore(target, model, np.empty(0), D, rngs)
-    problem = target.problem
-    np.savez_compressed(
-        file,
-        answers=answers.array,
-        edges=problem.edges,
-        near=problem.near,
-        far=problem.far,
-        precision=target.precision,
-        scale=np.array([target.scale_mean, target.scale_sd]),
-        A=hill.A,
-        starts=np.array([jittered(hill, k, rng)[0] for k in range(SUPERCHAINS)]),
-    )
-
-
-def on_the_accelerator(
-    problem: dict[str, NDArray[Any]], gather: str, dtype: str, options: argparse.Namespace
-) -> None:
+def on_the_accelerator(answers: tc.Triplets, dtype: str, options: argparse.Namespace) -> None:
     """Warm up and sample, and print what it took and what it is worth."""
     from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
-    from tercet.accelerator.target import Form, make_data
+    from tercet.posterior.accelerated import convert
 
-    n, d = problem["starts"].shape[1:]
-    form = Form(0, (), n, d, bool(problem["scale"][1] > 0), gather, dtype)
-    data = make_data(
-        form,
-        problem["edges"],
-        problem["near"],
-        problem["far"],
-        np.empty(0),
-        (0.0, 0.0),
-        problem["precision"],
-        tuple(problem["scale"]),
-        np.empty((0, 2)),
-    )
-    numbers = np.arange(options.chains) % SUPERCHAINS
-    X, theta = problem["starts"][numbers], np.empty((options.chains, 0))
-    print(f"\n{dtype}, {gather}: {_microseconds(form, data, X):.1f} µs a gradient of all chains")
+    plan = tc.Posterior(tc.STE(D), device="gpu", n_chains=options.chains)._plan()
+    target, rngs = build_target(plan, answers), np.random.default_rng(0).spawn(SUPERCHAINS)
+    hill = explore(target, plan.model, np.empty(0), D, rngs)
+    starts = np.array([jittered(hill, k, rng)[0] for k, rng in enumerate(rngs)])
+    form, data = convert(target, D, dtype)
+    X, theta = starts[np.arange(options.chains) % SUPERCHAINS], np.empty((options.chains, 0))
+    print(f"\n{dtype}: {_microseconds(form, data, X):.1f} µs a gradient of all chains")
     for seed in range(options.repeats + 1):
         sampler = make_sampler(form, data, np.random.SeedSequence(seed), lambda count: None)
         began = time.perf_counter()
-        tuned = start_chains(sampler, problem["A"], np.empty(0), X, theta)
-        if seed == 0:
-            sampler.run(tuned, 1, 1, True)
-            print(f"  compiling: {time.perf_counter() - began:.1f} s")
-            continue
+        tuned = start_chains(sampler, hill.A, np.empty(0), X, theta)
         tuned = warm_up(sampler, tuned, options.warmup, SUPERCHAINS)
         warm = time.perf_counter()
         tuned, kept = draw_chains(sampler, tuned, options.draws)
         done = time.perf_counter()
+        if seed == 0:
+            print(f"  with compiling: {done - began:.1f} s")
+            continue
         quality = judge(kept.points, -kept.energies, SUPERCHAINS)
         seconds = done - warm
         print(
@@ -172,20 +122,15 @@ def _microseconds(form: Any, data: Any, X: Floats, count: int = 200) -> float:
     return (time.perf_counter() - began) / count * 1e6
 
 
-def on_the_cpu(problem: dict[str, NDArray[Any]], repeats: int) -> None:
+def on_the_cpu(answers: tc.Triplets, repeats: int) -> None:
     """Sample the same posterior with tercet's own engine."""
-    import tercet as tc
-    from tercet.parallel import count_threads
-    from tercet.posterior.draw import draw
-
     draws, chains = 1000, 4
-    triplets = tc.Triplets(problem["answers"], n_objects=N)
     for seed in range(repeats + 1):
         seconds = []
         for count in (4, draws):  # the first is the warm-up
             plan = tc.Posterior(tc.STE(D), n_chains=chains, n_samples=count)._plan()
             began = time.perf_counter()
-            drawn = draw(plan, triplets, seed, count_threads(None), False)
+            drawn = draw(plan, answers, seed, count_threads(None), False)
             seconds.append(time.perf_counter() - began)
         if seed == 0:
             continue  # compiles

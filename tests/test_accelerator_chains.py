@@ -90,32 +90,32 @@ def test_small_steps_keep_the_energy_to_second_order(world):
     for step in (0.04, 0.02, 0.01):
         seeds = [advance(world, 1, step, seed=seed)[1] for seed in range(4)]
         lost.append(np.sum([1.0 - draws.accepted[0] for draws in seeds]))
-        gone.append(np.concatenate([draws.points[0] for draws in seeds], axis=-1))
+        gone.append(np.concatenate([draws.points[:, 0] for draws in seeds]))
     assert 0.0 < lost[0] < 0.05
     assert lost[0] / lost[1] == pytest.approx(4.0, rel=0.25)
     assert lost[1] / lost[2] == pytest.approx(4.0, rel=0.25)
     assert np.abs(gone[1] - gone[2]).max() < 0.05
-    assert np.ptp(gone[0], axis=-1).min() > 0.3  # they do go somewhere
+    assert np.ptp(gone[0], axis=0).min() > 0.3  # they do go somewhere
 
 
 def test_points_are_centred_and_of_the_noted_size_and_energy(world):
     form, data, _ = world
     state, draws = advance(world, BLOCK, 0.2)
     points, etas = np.asarray(draws.points), np.asarray(draws.etas)
-    np.testing.assert_allclose(points.mean(axis=1), 0.0, atol=1e-12)
-    sizes = 0.5 * np.log(np.sum(points**2, axis=(1, 2)) / form.freedom)
-    np.testing.assert_allclose(etas[:, 0], sizes, atol=1e-10)
+    np.testing.assert_allclose(points.mean(axis=2), 0.0, atol=1e-12)
+    sizes = 0.5 * np.log(np.sum(points**2, axis=(2, 3)) / form.freedom)
+    np.testing.assert_allclose(etas[:, :, 0], sizes, atol=1e-10)
     again = lockstep.start_state(form, data, np.asarray(state.Y), np.asarray(state.eta), 0.1)
     for part in ("energy", "by_shape", "by_eta"):
         np.testing.assert_allclose(getattr(state, part), getattr(again, part), atol=1e-9)
     squares = np.sum(np.asarray(state.Y) ** 2, axis=(0, 1))
-    of_points = np.asarray(state.energy) + form.freedom * etas[-1, 0] - 0.5 * squares
-    np.testing.assert_allclose(draws.energies[-1], of_points, atol=1e-10)
+    of_points = np.asarray(state.energy) + form.freedom * etas[:, -1, 0] - 0.5 * squares
+    np.testing.assert_allclose(draws.energies[:, -1], of_points, atol=1e-10)
 
 
 def test_a_trajectory_that_leaves_the_track_is_noted_and_goes_nowhere(world):
     state, draws = advance(world, 3, 5.0, 1e6 * covariance())
-    assert np.asarray(draws.divergent[:3]).all()
+    assert np.asarray(draws.divergent[:, :3]).all()
     assert np.asarray(draws.accepted[:3]).sum() == 0
     np.testing.assert_array_equal(state.Y, world[2].Y)
 
@@ -150,9 +150,8 @@ def kept_of(points, etas=None):
     """Draws (C, S, n, d) as the sampler keeps them, of size 1."""
     shape = points.shape[:2]
     etas = np.zeros((*shape, 1)) if etas is None else etas
-    return Kept(
-        points, etas, np.zeros(shape), np.zeros(shape[1]), np.ones(shape[1]), np.zeros(shape)
-    )
+    none = np.zeros(shape[1])
+    return Kept(points, etas, np.zeros(shape), np.zeros(shape, dtype=bool), none, none)
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

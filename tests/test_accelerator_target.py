@@ -8,7 +8,7 @@ from scipy import special
 
 from tercet.accelerator import target as accelerator
 from tercet.accelerator.scale import sum_out, wright_omega
-from tercet.accelerator.target import GATHERS, energies, gradients
+from tercet.accelerator.target import energies, gradients
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior import scale
 from tercet.posterior.accelerated import convert
@@ -66,8 +66,8 @@ def on_the_cpu(target, Y, eta):
     return found
 
 
-def in_jax(target, Y, eta, dtype="float64", gather=None):
-    form, data = convert(target, Y.shape[1], dtype, gather)
+def in_jax(target, Y, eta, dtype="float64"):
+    form, data = convert(target, Y.shape[1], dtype)
     Y, eta = jnp.asarray(Y, dtype), jnp.asarray(eta)
     return energies(form, data, Y, eta), *gradients(form, data, Y, eta)
 
@@ -87,12 +87,17 @@ def test_the_density_is_that_of_the_cpu(model, learn, learned):
     assert_same(in_jax(target, Y, eta, "float32"), expected, 1e-5)
 
 
-@pytest.mark.parametrize("gather", GATHERS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_all_ways_to_gather_slopes_are_the_same(gather, weighted):
+@pytest.mark.parametrize("many", [False, True])
+def test_slopes_come_to_few_objects_by_a_matrix_and_to_many_by_lists(many, weighted, monkeypatch):
+    if many:
+        monkeypatch.setattr(accelerator, "MOST_BY_MATRIX", N - 1)
     target = make_target(CKLModel(), 2, ("lapse", "exponent"), weighted)
+    _, data = convert(target, 2)
+    assert (len(data.incidence) == 0) is many
+    assert (len(data.around) > 0) is many
     Y, eta = place(target)
-    assert_same(in_jax(target, Y, eta, gather=gather), on_the_cpu(target, Y, eta), 1e-10)
+    assert_same(in_jax(target, Y, eta), on_the_cpu(target, Y, eta), 1e-10)
 
 
 @pytest.mark.parametrize("d", [1, 5])

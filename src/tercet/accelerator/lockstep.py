@@ -55,12 +55,12 @@ class State(NamedTuple):
 class Draws(NamedTuple):
     """A block of draws of all chains."""
 
-    points: Any  # (B, n, d, C)
-    etas: Any  # (B, 1 + k, C)
-    energies: Any  # (B, C) of the points
+    points: Any  # (C, B, n, d)
+    etas: Any  # (C, B, 1 + k)
+    energies: Any  # (C, B) of the points
+    divergent: Any  # (C, B)
     accepted: Any  # (B,) mean probability over chains
     steps: Any  # (B,)
-    divergent: Any  # (B, C)
 
 
 def make_metric(A: Floats, widths: Floats, dtype: str) -> Metric:
@@ -152,12 +152,16 @@ def _program(form: Form, block: int) -> Any:
             jnp.zeros(rows + state.Y.shape, state.Y.dtype),
             jnp.zeros(rows + state.eta.shape),
             jnp.zeros((block, C)),
+            jnp.zeros((block, C), dtype=bool),
             jnp.zeros(rows),
             jnp.zeros(rows, dtype=jnp.int32),
-            jnp.zeros((block, C), dtype=bool),
         )
-        done: tuple[State, Draws] = jax.lax.fori_loop(0, count, one, (state, empty))
-        return done
+        state, draws = jax.lax.fori_loop(0, count, one, (state, empty))
+        by_chain = {
+            name: jnp.moveaxis(getattr(draws, name), -1, 0)
+            for name in ("points", "etas", "energies", "divergent")
+        }
+        return state, draws._replace(**by_chain)
 
     return jax.jit(run)
 
@@ -229,7 +233,7 @@ def _draw(
         jnp.where(tune, tuner, state.tuner),
         state.number + 1,
     )
-    return state, Draws(X.astype(Y.dtype), eta, of_X, accepted, count, divergent)
+    return state, Draws(X.astype(Y.dtype), eta, of_X, divergent, accepted, count)
 
 
 def _apply(A: jax.Array, P: jax.Array) -> jax.Array:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
 from tercet.accelerator.lockstep import (
     Draws,
@@ -33,7 +34,7 @@ _MOST_STEPS = 128
 _MOST_ON_A_LINE = 32  # where hops do the rest
 _FIRST_STEPS = 32  # while the step is unknown
 _SHORT = 50  # draws of a warm-up that finds a step and no more
-_FIXED = 3.0  # gradients that the rest of a draw is worth, see docs/benchmarks.md
+_FIXED = 5.0  # gradients that the rest of a draw takes the time of, roughly, on an H200
 _BLOCK = 25  # draws between two looks at the progress bar
 _BLOCK_BYTES = 2**29
 _FEW = 500  # jumps of chains, below which none is the better length for sure
@@ -54,14 +55,14 @@ class Tuned(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Draws on the host, in double precision."""
+    """Draws on the host."""
 
-    points: Floats  # (C, S, n, d)
+    points: NDArray[np.floating]  # (C, S, n, d), in the form's precision
     etas: Floats  # (C, S, 1 + k)
     energies: Floats  # (C, S) of the points
+    divergent: NDArray[np.bool_]  # (C, S)
     accepted: Floats  # (S,)
     steps: Floats  # (S,)
-    divergent: Floats  # (C, S)
 
 
 class Sampler(NamedTuple):
@@ -72,22 +73,40 @@ class Sampler(NamedTuple):
     key: Any
     tick: Tick = lambda count: None
 
-    def run(self, tuned: Tuned, count: int, most: int, tune: bool) -> tuple[Tuned, Kept]:
-        """Make so many draws, block by block."""
+    def run(
+        self, tuned: Tuned, count: int, most: int, tune: bool, keep: bool = True
+    ) -> tuple[Tuned, Kept]:
+        """Make so many draws, block by block, and keep them, or nothing.
+
+        While the device makes a block, the one before comes to the host.
+        """
         form, state = self.form, tuned.state
         metric = make_metric(tuned.A, tuned.widths, form.dtype)
-        C = state.Y.shape[-1]
         row = state.Y.size * np.dtype(form.dtype).itemsize
         block = int(np.clip(_BLOCK_BYTES // row, 1, _BLOCK))
-        kept = []
+        kept = _room(state, count if keep else 0)
+        coming: list[tuple[Draws, slice]] = []
         for a in range(0, count, block):
             size = min(block, count - a)
             state, draws = advance(
                 form, self.data, metric, state, self.key, size, block, tuned.length, most, tune
             )
-            kept.append(_on_host(draws, size))
-            self.tick(size * C)
-        return tuned._replace(state=state), _joined(kept)
+            coming.append((draws, slice(a, a + size)))
+            if len(coming) > 1:
+                self._fetch(kept, *coming.pop(0))
+        for draws, part in coming:
+            self._fetch(kept, draws, part)
+        return tuned._replace(state=state), kept
+
+    def _fetch(self, kept: Kept, draws: Draws, part: slice) -> None:
+        size = part.stop - part.start
+        draws.steps.block_until_ready()
+        if len(kept.steps):
+            for name in ("points", "etas", "energies", "divergent"):
+                getattr(kept, name)[:, part] = np.asarray(getattr(draws, name))[:, :size]
+            for name in ("accepted", "steps"):
+                getattr(kept, name)[part] = np.asarray(getattr(draws, name))[:size]
+        self.tick(size * len(kept.points))
 
 
 def make_sampler(form: Form, data: Data, seed: np.random.SeedSequence, tick: Tick) -> Sampler:
@@ -119,8 +138,8 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
     """Warm up with so many draws; chains c, c + groups, ... began at the same point."""
     most = _MOST_STEPS if sampler.form.n_components > 1 else _MOST_ON_A_LINE
 
-    def tune(tuned: Tuned, count: int, most: int) -> tuple[Tuned, Kept]:
-        tuned, kept = sampler.run(tuned, count, most, True)
+    def tune(tuned: Tuned, count: int, most: int, keep: bool = False) -> tuple[Tuned, Kept]:
+        tuned, kept = sampler.run(tuned, count, most, True, keep)
         return tuned._replace(state=retuned(tuned.state)), kept
 
     if count == 0:
@@ -131,7 +150,7 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
         trials = 0
     tuned, _ = tune(tuned, count - 3 * fifth - trials * len(LENGTHS), _FIRST_STEPS)
     if fifth > 0:
-        tuned, kept = tune(tuned, fifth, most)
+        tuned, kept = tune(tuned, fifth, most, keep=True)
         tuned = refined(tuned, kept, groups)
         tuned, _ = tune(tuned, fifth, most)
         if trials > 0:
@@ -153,7 +172,7 @@ def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
     one that is spread out. Few draws do not tell how objects move together, but how much each.
     """
     later = slice(kept.points.shape[1] // 2, None)
-    shapes = kept.points[:, later] / np.exp(kept.etas[:, later, :1, None])
+    shapes = kept.points[:, later].astype(np.float64) / np.exp(kept.etas[:, later, :1, None])
     n = shapes.shape[2]
     each = max(_MOST_SHAPES // groups, 20)
     seen, total = np.zeros((n, n)), 0
@@ -223,29 +242,20 @@ def _watched(kept: Kept) -> Floats:
     if len(first) > _PAIRS:
         chosen = np.random.default_rng(0).choice(len(first), _PAIRS, replace=False)
         first, second = first[chosen], second[chosen]
-    apart = kept.points[:, :, first] - kept.points[:, :, second]
+    points = kept.points.astype(np.float64)
+    apart = points[:, :, first] - points[:, :, second]
     distances = np.linalg.norm(apart, axis=3)
     return np.concatenate([distances, kept.energies[:, :, None], kept.etas], axis=2)
 
 
-def _on_host(draws: Draws, count: int) -> Kept:
-    points, etas, energies, accepted, steps, divergent = (
-        np.asarray(part[:count], dtype=np.float64) for part in draws
-    )
+def _room(state: State, count: int) -> Kept:
+    """Where so many draws will be."""
+    n, d, C = state.Y.shape
     return Kept(
-        np.moveaxis(points, -1, 0),
-        np.moveaxis(etas, -1, 0),
-        energies.T,
-        accepted,
-        steps,
-        divergent.T,
+        np.empty((C, count, n, d), dtype=state.Y.dtype),
+        np.empty((C, count, len(state.eta))),
+        np.empty((C, count)),
+        np.empty((C, count), dtype=bool),
+        np.empty(count),
+        np.empty(count),
     )
-
-
-def _joined(kept: list[Kept]) -> Kept:
-    """Draws of blocks one after the other."""
-    by_chain, by_draw = (0, 1, 2, 5), (3, 4)
-    parts = list(zip(*kept, strict=True))
-    joined = {k: np.concatenate(parts[k], axis=1) for k in by_chain}
-    joined |= {k: np.concatenate(parts[k]) for k in by_draw}
-    return Kept(*(joined[k] for k in range(len(parts))))

@@ -12,10 +12,7 @@ thousandth for a proposal to be accepted or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple
 
 import jax
@@ -29,12 +26,9 @@ from tercet.models.base import TINY
 
 LAPSE, EXPONENT, MU = 0, 1, 2  # as in tercet.posterior.target
 
-# How the slopes of comparisons come together at their edges: "scatter" adds each where it belongs;
-# "padded" lists the comparisons of every edge and sums their slopes; "twice" computes them anew
-# for both edges of a comparison and keeps nothing in between; "unrolled" does so row by row of the
-# lists, without a reduction, and is for short ones.
-GATHERS = ("scatter", "padded", "twice", "unrolled")
-GATHER = "twice"  # the one that is used
+# Up to so many objects the slopes of edges come to their objects by a product with the matrix of
+# which edge ends where; beyond, by a list of the edges of every object.
+MOST_BY_MATRIX = 100
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +42,12 @@ class Form:
     n_objects: int
     n_components: int
     scale_learned: bool
-    gather: str = GATHER
     dtype: str = "float32"
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether slopes come to the objects by a matrix."""
+        return self.n_objects <= MOST_BY_MATRIX
 
     @property
     def freedom(self) -> float:
@@ -65,12 +63,13 @@ class Data(NamedTuple):
     weights: Any  # (m,)
     first: Any  # (E,) objects at the ends of the edges
     second: Any  # (E,)
-    compared: Any  # (K, E) the comparisons of an edge
-    partners: Any  # (K, E) the other edge of each
-    is_near: Any  # (K, E) whether the edge is the nearer one
-    counted: Any  # (K, E) the weight of each; 0 fills up
-    around: Any  # (L, n) the edges of an object
-    others: Any  # (L, n) the objects at their other ends; the object itself fills up
+    nearer: Any  # (K, E) the comparisons in which an edge is the nearer one
+    count_nearer: Any  # (K, E) the weight of each; 0 fills up
+    farther: Any  # (L, E) those in which it is the farther one
+    count_farther: Any
+    incidence: Any  # (n, E) 1 where an edge begins, -1 where it ends; or empty
+    around: Any  # (M, n) the edges of an object; or empty
+    others: Any  # (M, n) the objects at their other ends; the object itself fills up
     p: Any
     q: Any
     precision: Any  # (d, d)
@@ -95,16 +94,20 @@ def make_data(
     ``constants`` are the model's p and q, ``scale`` the mean and the standard deviation of the
     logarithm of the prior's scale, ``priors`` (k, 2) those of theta. Empty weights stand for ones.
     """
-    m, n_edges = len(near), len(edges)
+    n, m, n_edges = form.n_objects, len(near), len(edges)
     weights = weights if len(weights) else np.ones(m)
-    both = np.concatenate([near, far]).astype(np.int64)
-    compared, filled = _padded(both, np.tile(np.arange(m), 2), n_edges)
-    partners, _ = _padded(both, np.concatenate([far, near]), n_edges)
-    is_near, _ = _padded(both, np.repeat([1, 0], m), n_edges)
+    nearer, is_nearer = _padded(near.astype(np.int64), np.arange(m), n_edges)
+    farther, is_farther = _padded(far.astype(np.int64), np.arange(m), n_edges)
     ends = edges.astype(np.int64).T
-    around, there = _padded(ends.ravel(), np.tile(np.arange(n_edges), 2), form.n_objects)
-    others, _ = _padded(ends.ravel(), ends[::-1].ravel(), form.n_objects)
-    others = np.where(there, others, np.arange(form.n_objects))
+    incidence = np.empty((0, n_edges))
+    around = others = np.empty((0, n), dtype=np.int64)
+    if form.by_matrix:
+        incidence = np.zeros((n, n_edges))
+        incidence[ends, np.arange(n_edges)] = np.array([[1.0], [-1.0]])
+    else:
+        around, there = _padded(ends.ravel(), np.tile(np.arange(n_edges), 2), n)
+        others, _ = _padded(ends.ravel(), ends[::-1].ravel(), n)
+        others = np.where(there, others, np.arange(n))
     real = np.dtype(form.dtype)
     short = np.int32
     return Data(
@@ -113,10 +116,11 @@ def make_data(
         weights=weights.astype(real),
         first=ends[0].astype(short),
         second=ends[1].astype(short),
-        compared=compared.astype(short),
-        partners=partners.astype(short),
-        is_near=is_near.astype(bool),
-        counted=np.where(filled, weights[compared], 0.0).astype(real),
+        nearer=nearer.astype(short),
+        count_nearer=np.where(is_nearer, weights[nearer], 0.0).astype(real),
+        farther=farther.astype(short),
+        count_farther=np.where(is_farther, weights[farther], 0.0).astype(real),
+        incidence=incidence.astype(real),
         around=around.astype(short),
         others=others.astype(short),
         p=np.float64(constants[0]),
@@ -151,7 +155,8 @@ def _padded(
 class _Parts(NamedTuple):
     """What the energy and its gradient share."""
 
-    lengths: jax.Array  # (E, C) squared lengths of the edges
+    apart: jax.Array  # (E, d, C) differences of the shape along the edges
+    lengths: jax.Array  # (E, C) squared lengths of the edges, of the points
     theta: jax.Array  # (k, C)
     p: Any
     q: Any
@@ -177,7 +182,7 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     square = jnp.exp(2.0 * eta[0]) * form.freedom / squares
     apart = Y[data.first] - Y[data.second]
     lengths = square.astype(Y.dtype) * jnp.sum(apart * apart, axis=1)
-    return _Parts(lengths, theta, p, q, lapse, squares, jnp.sqrt(square), square * weighed)
+    return _Parts(apart, lengths, theta, p, q, lapse, squares, jnp.sqrt(square), square * weighed)
 
 
 def _by_precision(data: Data, Y: jax.Array) -> jax.Array:
@@ -225,11 +230,7 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
     radial = 2.0 * (half + slope * parts.weighed)  # slope of the energy of X by the log size
     square = parts.factor**2
     by_precision = _by_precision(data, Y)
-
-    def pull(around: jax.Array, others: jax.Array) -> jax.Array:
-        return pulls[around][..., None, :] * (Y - Y[others])
-
-    laplacian = _sum_of_lists(form, pull, data.around, data.others)
+    laplacian = _laplacian(form, data, parts, pulls, Y)
     by_Y = (
         (2.0 * square).astype(Y.dtype) * laplacian
         + (2.0 * square * slope).astype(Y.dtype) * by_precision
@@ -241,30 +242,23 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
 
 
 def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
-    """Slopes (E, C) of the loss by the squared lengths of the edges."""
+    """Slopes (E, C) of the loss by the squared lengths of the edges.
+
+    Each edge sums over the lists of its comparisons: nothing is added to the same place at once,
+    so that sums come in a fixed order.
+    """
     lengths = parts.lengths
-
-    def anew(partners: jax.Array, is_near: jax.Array, counted: jax.Array) -> jax.Array:
-        other, near = lengths[partners], is_near[..., None]
-        x, y = jnp.where(near, lengths, other), jnp.where(near, other, lengths)
-        _, by_near, by_far, _ = _losses(form, parts, x, y)
-        return counted[..., None] * jnp.where(near, by_near, by_far)
-
-    if form.gather in ("twice", "unrolled"):
-        return _sum_of_lists(form, anew, data.partners, data.is_near, data.counted)
     _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
-    if form.gather == "padded":
-        slopes = jnp.where(data.is_near[..., None], by_near[data.compared], by_far[data.compared])
-        return jnp.sum(data.counted[..., None] * slopes, axis=0)
-    weights, none = data.weights[:, None], jnp.zeros_like(lengths)
-    return none.at[data.near].add(weights * by_near).at[data.far].add(weights * by_far)
+    as_nearer = jnp.sum(data.count_nearer[:, :, None] * by_near[data.nearer], axis=0)
+    return as_nearer + jnp.sum(data.count_farther[:, :, None] * by_far[data.farther], axis=0)
 
 
-def _sum_of_lists(form: Form, terms: Callable[..., jax.Array], *lists: jax.Array) -> jax.Array:
-    """Sum of the terms of all rows of lists (K, ...)."""
-    if form.gather == "unrolled":
-        return reduce(add, (terms(*(part[k] for part in lists)) for k in range(len(lists[0]))))
-    return jnp.sum(terms(*lists), axis=0)
+def _laplacian(form: Form, data: Data, parts: _Parts, pulls: jax.Array, Y: jax.Array) -> jax.Array:
+    """Sum (n, d, C) over the edges of each object of pull times difference."""
+    if form.by_matrix:
+        forces = pulls[:, None] * parts.apart
+        return jnp.einsum("ie,edc->idc", data.incidence, forces, precision="highest")
+    return jnp.sum(pulls[data.around][:, :, None] * (Y - Y[data.others]), axis=0)
 
 
 def _slope_by_theta(

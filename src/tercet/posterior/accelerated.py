@@ -53,18 +53,16 @@ def run_in_lockstep(
         _, kept = draw_chains(sampler, tuned, n_samples)
     unknown = np.full(n_samples, np.nan)
     return [
-        Chain(points, etas[:, 1:], unknown, -energies, int(divergent.sum()))
+        Chain(points.astype(np.float64), etas[:, 1:], unknown, -energies, int(divergent.sum()))
         for points, etas, energies, divergent in zip(
             kept.points, kept.etas, kept.energies, kept.divergent, strict=True
         )
     ]
 
 
-def convert(
-    target: Target, n_components: int, dtype: str = "float32", gather: str | None = None
-) -> tuple[Form, Data]:
+def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[Form, Data]:
     """What the accelerator's program depends on, and what it is given, of comparisons by edges."""
-    from tercet.accelerator.target import GATHER, Form, make_data
+    from tercet.accelerator.target import Form, make_data
 
     problem = target.problem
     form = Form(
@@ -73,7 +71,6 @@ def convert(
         problem.n_objects,
         n_components,
         target.scale_sd > 0.0,
-        gather or GATHER,
         dtype,
     )
     return form, make_data(
