@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import (
     active,
     bootstrap,
+    cluster,
     figure2b,
     human,
     kernels,
@@ -29,6 +30,7 @@ CASES = {
     "subsets": subsets.run_subsets,
     "map": subsets.run_map,
     "bootstrap": bootstrap.run,
+    "cluster": cluster.run,
     "figure2b": figure2b.run,
     "kernel": kernels.run,
     "large": large.run,

@@ -128,7 +128,7 @@ def _spread(
     objective: Objective, problem: Problem, pool: ThreadPoolExecutor
 ) -> Callable[[Array], tuple[float, Array]]:
     """Evaluate as a large fit does."""
-    loss = loss_in_parts(*objective.arguments, problem, pool)
+    loss = loss_in_parts(*objective.arguments, problem, pool.map)
 
     def value_and_gradient(X: Array) -> tuple[float, Array]:
         gradient = np.empty_like(X)

@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tercet.engine.fit import Descent, Objective, Options, embed, evaluate, fit_subsets, minimise
-from tercet.engine.problem import build_problem, take
+from tercet.engine.fit import (
+    LARGE,
+    Descent,
+    Objective,
+    Options,
+    batches,
+    embed,
+    evaluate,
+    fit_subsets,
+    minimise,
+)
+from tercet.engine.problem import Problem, build_problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.metrics import triplet_error
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
@@ -306,3 +316,20 @@ def test_many_comparisons_on_threads_reach_the_same_minimum(monkeypatch):
     assert_same(two, three)
     assert two.loss == pytest.approx(alone.loss, rel=1e-8)
     assert two.converged
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 100])
+@pytest.mark.parametrize("size", [10, 1000, 50_000, 1_000_000])
+@pytest.mark.parametrize("count", [1, 7, 200, 1000])
+def test_batches_are_even_and_neither_too_long_nor_too_short(size, count, n_workers):
+    nothing = np.empty(0)
+    problem = Problem(np.empty((size, 3)), *[nothing] * 5, 10)
+    solver = Descent(Objective(STEModel(), 2))
+    spans = batches(solver, problem, count, n_workers)
+    assert [k for span in spans for k in range(count)[span]] == list(range(count))
+    longest = max(len(range(count)[span]) for span in spans)
+    assert longest == 1 or longest * size < 2 * LARGE  # little is lost with a worker
+    if count >= 4 * n_workers and count * size > LARGE * n_workers:
+        assert len(spans) > 2 * n_workers  # so that no worker waits long for the last
+    if len(spans) > 2 * n_workers:
+        assert longest * size >= LARGE // 16  # worth its way

@@ -252,7 +252,7 @@ def test_a_lapse_rate_keeps_an_impossible_answer_finite():
 def in_parts(objective, problem, X, n_threads):
     gradient = np.full_like(X, np.nan)
     with ThreadPoolExecutor(n_threads) as pool:
-        loss = loss_in_parts(*objective.arguments, problem, pool)
+        loss = loss_in_parts(*objective.arguments, problem, pool.map)
         value = loss(X, gradient)
         again = np.empty_like(X)
         assert loss(X, again) == value  # nothing is left over from the first call

@@ -1,10 +1,11 @@
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from tercet.errors import InputError
-from tercet.parallel import count_threads, in_order
+from tercet.parallel import count_threads, in_order, threads_at_most
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -36,3 +37,12 @@ def test_none_and_minus_one_are_all_cores():
 def test_impossible_numbers_of_threads(n_jobs):
     with pytest.raises(InputError, match="n_jobs"):
         count_threads(n_jobs)
+
+
+def test_all_cores_are_as_many_as_there_are_to_use():
+    with threads_at_most(3):
+        assert count_threads(None) == count_threads(-1) == 3
+        assert count_threads(2) == 2
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(count_threads, None).result() == os.cpu_count()  # another's work
+    assert count_threads(None) == os.cpu_count()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -16,13 +16,14 @@ from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
 from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import value_and_gradient
-from tercet.engine.parts import loss_in_parts
+from tercet.engine.parts import Map, loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
 from tercet.models.gnmds import GNMDSModel
 from tercet.models.ste import STEModel
+from tercet.parallel import count_threads
 
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
@@ -32,6 +33,7 @@ Seeds = Sequence[np.random.SeedSequence]
 RUNS_TIMES_OBJECTS = 1000
 CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
 LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
+_WORTH_A_TASK = LARGE // 16  # comparisons to fit; fewer would cost more on their way to a worker
 
 _all_threads = Lock()  # large fits side by side would each open as many threads as there are cores
 
@@ -115,8 +117,13 @@ def minimise(
     state = lbfgs.start_state(start)
     X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
     status = lbfgs.EVALUATE
-    with _all_threads, ThreadPoolExecutor(_count_threads(n_threads)) as pool:
-        loss = loss_in_parts(*objective.arguments, problem, pool)
+    n_threads = count_threads(n_threads)
+    with ExitStack() as stack:
+        run: Map = map
+        if n_threads > 1:
+            stack.enter_context(_all_threads)
+            run = stack.enter_context(ThreadPoolExecutor(n_threads)).map
+        loss = loss_in_parts(*objective.arguments, problem, run)
         while status == lbfgs.EVALUATE:
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
     found = X, lbfgs.final_loss(state), lbfgs.iterations(state), status
@@ -259,7 +266,7 @@ def fit_subsets(
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
-    n_threads = min(_count_threads(n_threads), len(subsets))
+    n_threads = min(count_threads(n_threads), len(subsets))
 
     def batch(span: slice) -> list[Fit]:
         return solver.solve_subsets(problem, subsets[span], seeds[span])
@@ -280,10 +287,11 @@ def batches(solver: Solver, problem: Problem, count: int, n_workers: int) -> lis
 def share(problem: Problem, count: int, n_workers: int) -> int:
     """Size of a batch: short work in one batch a worker, long work in small batches.
 
-    Small batches share the work evenly, and hold few rows in memory.
+    Small batches share the work evenly, hold few rows in memory, and little is lost with a
+    worker.
     """
     work = count * len(problem.comparisons)
-    number = n_workers if work < LARGE // 4 else max(4 * n_workers, work // LARGE)
+    number = max(work // LARGE, min(4 * n_workers, max(n_workers, work // _WORTH_A_TASK)))
     return max(1, -(-count // max(1, number)))
 
 
@@ -295,10 +303,6 @@ def collect(parts: Iterable[list[Fit]], done: Callable[[int], object] | None = N
         if done is not None:
             done(len(part))
     return fits
-
-
-def _count_threads(n_threads: int | None) -> int:
-    return n_threads or os.cpu_count() or 1
 
 
 def floor_of(objective: Objective) -> float:

@@ -6,9 +6,9 @@ threads changes the time, never the bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,15 @@ from tercet.models.base import Array
 
 PARTS = 8
 
+Map = Callable[..., Iterable[Any]]  # of a pool of threads, or Python's own
+
 
 def loss_in_parts(
-    code: int, p: float, q: float, penalty: float, problem: Problem, pool: ThreadPoolExecutor
+    code: int, p: float, q: float, penalty: float, problem: Problem, run: Map
 ) -> Callable[[Array, Array], float]:
     """Return the function that takes an embedding, writes the gradient and returns the loss."""
     form = _edge_form if len(problem.edges) > 0 else _row_form
-    add = form(code, p, q, problem, pool)
+    add = form(code, p, q, problem, run)
 
     def loss(X: Array, gradient: Array) -> float:
         gradient[:] = 0.0
@@ -34,7 +36,7 @@ def loss_in_parts(
 
 
 def _row_form(
-    code: int, p: float, q: float, problem: Problem, pool: ThreadPoolExecutor
+    code: int, p: float, q: float, problem: Problem, run: Map
 ) -> Callable[[Array, Array], float]:
     def part(span: slice, X: Array) -> tuple[float, Array]:
         gradient = np.zeros_like(X)
@@ -43,7 +45,7 @@ def _row_form(
 
     def add(X: Array, gradient: Array) -> float:
         total = 0.0
-        for loss, part_gradient in pool.map(lambda span: part(span, X), spans):
+        for loss, part_gradient in run(lambda span: part(span, X), spans):
             total += loss
             gradient += part_gradient
         return total
@@ -53,12 +55,12 @@ def _row_form(
 
 
 def _edge_form(
-    code: int, p: float, q: float, problem: Problem, pool: ThreadPoolExecutor
+    code: int, p: float, q: float, problem: Problem, run: Map
 ) -> Callable[[Array, Array], float]:
-    def slopes(span: slice) -> tuple[float, Array]:
-        w = np.zeros(len(problem.edges))
+    def slopes(span: slice, w: Array) -> float:
+        w[:] = 0.0
         near, far, weights = problem.near[span], problem.far[span], problem.weights[span]
-        return edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0], w
+        return float(edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0])
 
     def laplacian(span: slice, X: Array, w: Array) -> Array:
         gradient = np.zeros_like(X)
@@ -66,16 +68,19 @@ def _edge_form(
         return gradient
 
     def add(X: Array, gradient: Array) -> float:
-        list(pool.map(lambda s: edge_lengths(X, problem.edges[s], lengths[s]), edge_spans))
-        total, w = 0.0, np.zeros(len(problem.edges))
-        for loss, part_w in pool.map(slopes, spans):
+        list(run(lambda s: edge_lengths(X, problem.edges[s], lengths[s]), edge_spans))
+        total = 0.0
+        w[:] = 0.0
+        for loss, part_w in zip(run(slopes, spans, own), own, strict=True):
             total += loss
-            w += part_w
-        for part_gradient in pool.map(lambda s: laplacian(s, X, w), edge_spans):
+            np.add(w, part_w, out=w)
+        for part_gradient in run(lambda s: laplacian(s, X, w), edge_spans):
             gradient += part_gradient
         return total
 
-    lengths = np.empty(len(problem.edges))
+    lengths, w = np.empty(len(problem.edges)), np.empty(len(problem.edges))
+    # Parts that come one after the other share their place, which stays in the cache.
+    own = [np.empty_like(w)] * PARTS if run is map else list(np.empty((PARTS, len(w))))
     spans, edge_spans = _spans(len(problem.comparisons)), _spans(len(problem.edges))
     return add
 
