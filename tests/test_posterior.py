@@ -215,6 +215,7 @@ def test_the_papers_settings():
         "warmup": 0,
         "learn": (),
         "start": "likelihood",
+        "device": "cpu",
         "n_jobs": None,
         "random_state": 3,
         "progress": None,

@@ -95,7 +95,44 @@ def test_the_record_is_plain():
         "divergences": 3,
         "n_chains": 2,
         "n_samples": 100,
+        "superchains": 0,
     }
+
+
+# ---- many short chains
+
+
+def many(drift=0.0, apart=0.0, spread=0.0, chains=330):
+    """Short chains of 16 starts, on their way, of two kinds, or one start wider than the others."""
+    values = np.random.default_rng(0).standard_normal((chains, 20))
+    for t in range(1, 20):
+        values[:, t] = 0.6 * values[:, t - 1] + 0.8 * values[:, t]
+    start = np.arange(chains) % 16
+    values[start == 5] *= 1.0 + spread
+    return values + drift * np.linspace(0.0, 1.0, 20) + apart * (start < 8)[:, None]
+
+
+def test_many_short_chains_that_agree_have_no_problems():
+    found = diagnose_chains({"the size of the map": many()}, superchains=16)
+    assert found.problems == []
+    assert found.superchains == 16
+    assert found.r_hat < 1.01
+    short = diagnose_chains({"the size of the map": many()})
+    assert "disagree" in short.problems[0]  # by the R-hat of long ones
+
+
+@pytest.mark.parametrize("wrong", [{"drift": 0.8}, {"apart": 0.5}, {"spread": 2.0}], ids=str)
+def test_many_short_chains_that_are_not_there_yet_are_caught(wrong):
+    found = diagnose_chains({"the size of the map": many(), "distances": many(**wrong)}, 0, 16)
+    assert found.worst == "distances"
+    assert found.problems[0].startswith("the 330 chains disagree about distances (nested R-hat 1.")
+
+
+def test_chains_without_number_are_not_asked_for_50_draws_each():
+    table = np.random.default_rng(0).standard_normal((100, 6))
+    assert diagnose_chains({"distances": table}, superchains=10).problems == []
+    few = diagnose_chains({"distances": table[:20]}, superchains=10)
+    assert [problem for problem in few.problems if "should be 400 or more" in problem]
 
 
 # ---- the distances that are looked at

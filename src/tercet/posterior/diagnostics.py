@@ -4,6 +4,11 @@ The posterior does not see rotations, so coordinates say nothing. Looked at are 
 pairs, a fixed random choice), the sum of squares of the centred points, the log-posterior and the
 parameters drawn with the points. R-hat and effective sample sizes are those of Vehtari, Gelman,
 Simpson, Carpenter & Bürkner (2021), rank-normalised, of split chains, as ArviZ computes them.
+
+Chains by the hundred are short, and R-hat of short chains is large whether they agree or not. They
+begin in groups at the same point (superchains), and whether the groups agree is what nested R-hat
+tells (Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari & Gelman 2024). All of them may still be
+on their way from similar starts, so the first halves of the chains are held against the second.
 """
 
 from __future__ import annotations
@@ -19,7 +24,11 @@ from tercet.models.base import Array
 MOST_PAIRS = 50
 # The largest of many R-hats is well above 1 in converged chains too: hence not the usual 1.01.
 R_HAT = 1.05
+# Nested R-hat is the root of 1 + B / W. With B / W at 16 / 400 the means of 16 superchains are
+# worth 400 draws together.
+R_HAT_NESTED = 1.02
 ESS_A_CHAIN = 50
+ENOUGH_ESS = 400  # of however many chains
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,9 @@ class Diagnostics:
         Trajectories, or slices, that went astray after the warm-up.
     n_chains, n_samples : int
         Chains, and draws of each.
+    superchains : int
+        Groups of chains that began at the same point, between which ``r_hat`` is nested; 0 where
+        every chain began at its own.
     """
 
     r_hat: float
@@ -48,6 +60,7 @@ class Diagnostics:
     divergences: int
     n_chains: int
     n_samples: int
+    superchains: int = 0
 
     def describe(self) -> dict[str, Any]:
         """Everything, for the record; what is not a number is None."""
@@ -57,29 +70,36 @@ class Diagnostics:
     def problems(self) -> list[str]:
         """What is wrong, in plain words; empty when nothing is."""
         found = []
-        if self.n_chains > 1 and not self.r_hat < R_HAT:
+        limit, kind = (R_HAT_NESTED, "nested R-hat") if self.superchains else (R_HAT, "R-hat")
+        if self.n_chains > 1 and not self.r_hat < limit:
             found.append(
-                f"the {self.n_chains} chains disagree about {self.worst} (R-hat {self.r_hat:.2f}, "
-                f"should be below {R_HAT})"
+                f"the {self.n_chains} chains disagree about {self.worst} ({kind} {self.r_hat:.2f}, "
+                f"should be below {limit})"
             )
         fewest = min(self.ess_bulk, self.ess_tail)
-        if not fewest >= ESS_A_CHAIN * self.n_chains:
+        enough = min(ESS_A_CHAIN * self.n_chains, ENOUGH_ESS)
+        if not fewest >= enough:
             found.append(
                 f"the {self.n_chains * self.n_samples} draws are worth only {fewest:.0f} "
-                f"independent ones (should be {ESS_A_CHAIN * self.n_chains} or more)"
+                f"independent ones (should be {enough} or more)"
             )
         if self.divergences > 0.01 * self.n_chains * self.n_samples:
             found.append(f"{self.divergences} draws went astray")
         return found
 
 
-def diagnose_chains(quantities: dict[str, Array], divergences: int = 0) -> Diagnostics:
-    """Diagnose quantities, (chains, draws) or (chains, draws, K) each."""
+def diagnose_chains(
+    quantities: dict[str, Array], divergences: int = 0, superchains: int = 0
+) -> Diagnostics:
+    """Diagnose quantities, (chains, draws) or (chains, draws, K) each.
+
+    With ``superchains`` the chains c, c + superchains, ... began at the same point.
+    """
     r_hat, bulk, tail, worst = 0.0, np.inf, np.inf, "nothing"
     for name, values in quantities.items():
         table = values if values.ndim == 3 else values[:, :, None]
         axes = {"chain_axis": 0, "draw_axis": 1}
-        hats = array_stats.rhat(table, **axes)
+        hats = _nested(table, superchains) if superchains else array_stats.rhat(table, **axes)
         if np.max(hats) > r_hat or np.isnan(hats).any():
             r_hat, worst = float(np.max(hats)), name
         # np.minimum, for an effective sample size that is no number must not be passed over.
@@ -87,7 +107,27 @@ def diagnose_chains(quantities: dict[str, Array], divergences: int = 0) -> Diagn
         ends = array_stats.ess(table, method="tail", prob=(0.05, 0.95), **axes)
         tail = np.minimum(tail, np.min(ends))
     chains, draws = next(iter(quantities.values())).shape[:2]
-    return Diagnostics(r_hat, float(bulk), float(tail), worst, int(divergences), chains, draws)
+    return Diagnostics(
+        r_hat, float(bulk), float(tail), worst, int(divergences), chains, draws, superchains
+    )
+
+
+def _nested(table: Array, superchains: int) -> Array:
+    """Nested R-hat (K,) of superchains, or of the halves of all chains where that is larger.
+
+    Superchains must have equal numbers of chains, so that a few of the last may be left out.
+    """
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    chains, draws = table.shape[:2]
+    whole = chains // superchains * superchains
+    groups = np.arange(whole) % superchains
+    hats = array_stats.rhat_nested(table[:whole], groups, **axes)
+    half = draws // 2
+    if half < 4:  # too few to be split
+        return np.asarray(hats)
+    halves = np.concatenate([table[:, :half], table[:, -half:]])
+    which = np.repeat([0, 1], chains)
+    return np.asarray(np.maximum(hats, array_stats.rhat_nested(halves, which, **axes)))
 
 
 def distances_to_watch(draws: Array, kind: str) -> Array:

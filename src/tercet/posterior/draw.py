@@ -42,7 +42,9 @@ from tercet.triplets import Triplets
 
 # What random numbers are for: the first word of the key that spawns a seed; the second is the
 # number of the chain.
-_CHAIN, _START = range(2)
+_CHAIN, _START, _LOCKSTEP = range(3)
+
+SUPERCHAINS = 16  # most starts of chains that run in lockstep
 
 _LEVEL = 1e-6  # share of the loss, and nats, by which a map twice as large may be less likely
 _SIZES = (-15.0, 15.0)  # logarithms of the sizes that are tried
@@ -60,6 +62,12 @@ class Plan(NamedTuple):
     n_chains: int
     warmup: int
     start: str
+    device: str = "cpu"  # or "gpu"
+
+    @property
+    def superchains(self) -> int:
+        """Points that chains begin at in groups; 0 where each has its own."""
+        return SUPERCHAINS if self.device == "gpu" and self.n_chains > SUPERCHAINS else 0
 
     def known_model(self) -> Model:
         """The model with what it takes from the dimension written out."""
@@ -97,6 +105,9 @@ def _draw(
     seeds = range(plan.n_chains)
     rngs = [np.random.default_rng(seed_for(entropy, _CHAIN, k)) for k in seeds]
     searching = [np.random.default_rng(seed_for(entropy, _START, k)) for k in seeds]
+    if plan.device == "gpu":
+        searching = searching[: plan.superchains or None]
+        return _draw_in_lockstep(plan, target, searching, rngs, entropy, progress)
     if isinstance(plan.prior, DistancePrior):
         run = _matrix_runner(plan, target, plan.prior, searching)
     else:
@@ -104,6 +115,29 @@ def _draw(
     total = plan.n_chains * (plan.warmup + plan.n_samples)
     with progress_bar(total, "draws", progress) as bar:
         chains = _side_by_side(lambda k, tick: run(k, rngs[k], tick), seeds, n_threads, bar.update)
+    return _collect(plan, target, chains, rngs)
+
+
+def _draw_in_lockstep(
+    plan: Plan,
+    target: Target,
+    searching: list[np.random.Generator],
+    rngs: list[np.random.Generator],
+    entropy: int,
+    progress: bool | None,
+) -> Drawn:
+    """Draw on the accelerator, from as many starts as there are generators to search with."""
+    from tercet.posterior.accelerated import run_in_lockstep  # imports JAX
+
+    theta = first_theta(plan.learn, plan.model)
+    hill = explore(target, plan.model, theta, plan.n_components, searching)
+    starts = [jittered(hill, k, rng) for k, rng in enumerate(searching)]
+    seed = seed_for(entropy, _LOCKSTEP)
+    total = plan.n_chains * (plan.warmup + plan.n_samples)
+    with progress_bar(total, "draws", progress) as bar:
+        chains = run_in_lockstep(
+            target, hill, starts, plan.n_chains, plan.warmup, plan.n_samples, seed, bar.update
+        )
     return _collect(plan, target, chains, rngs)
 
 
@@ -129,8 +163,9 @@ def _side_by_side(
 def build_target(plan: Plan, triplets: Triplets) -> Target:
     """The posterior of these answers, as the compiled code takes it."""
     d, prior = plan.n_components, plan.prior
-    # The ellipse and learned parameters need the lengths of the edges.
-    use_edges = True if plan.learn or plan.sampler == "elliptical_slice" else None
+    # The ellipse, learned parameters and the accelerator need the lengths of the edges.
+    by_edges = plan.learn or plan.sampler == "elliptical_slice" or plan.device == "gpu"
+    use_edges = True if by_edges else None
     problem = build_problem(
         triplets.array, triplets.n_objects, triplets.weights, use_edges=use_edges
     )

@@ -1,0 +1,286 @@
+"""The posterior's energy and its gradient in JAX, for many chains at once.
+
+The density is that of `tercet.posterior.target.split_energy`: a shape Y (n, d, C), centred, and
+eta (1 + k, C), the logarithm of the size and the parameters theta. The chain is the last axis, so
+that what one comparison needs of all chains lies side by side in memory, and the lists of edges
+and comparisons are the same for all chains.
+
+Points and slopes are in the form's precision, single by default. Sums over comparisons, objects
+and edges, the size, theta and the prior are in double: an energy of thousands must be right to a
+thousandth for a proposal to be accepted or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.accelerator.models import model_loss
+from tercet.accelerator.scale import sum_out
+from tercet.models.base import TINY
+
+LAPSE, EXPONENT, MU = 0, 1, 2  # as in tercet.posterior.target
+
+# Up to so many objects the slopes of edges come to their objects by a product with the matrix of
+# which edge ends where; beyond, by a list of the edges of every object.
+MOST_BY_MATRIX = 100
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a compiled program depends on."""
+
+    code: int  # of the model
+    learned: tuple[int, ...]  # what theta holds: LAPSE, EXPONENT, MU
+    n_objects: int
+    n_components: int
+    scale_learned: bool
+    dtype: str = "float32"
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether slopes come to the objects by a matrix."""
+        return self.n_objects <= MOST_BY_MATRIX
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of centred points."""
+        return (self.n_objects - 1.0) * self.n_components
+
+
+class Data(NamedTuple):
+    """The comparisons, the lists made of them, and the priors."""
+
+    near: Any  # (m,) edge numbers
+    far: Any  # (m,)
+    weights: Any  # (m,)
+    first: Any  # (E,) objects at the ends of the edges
+    second: Any  # (E,)
+    nearer: Any  # (K, E) the comparisons in which an edge is the nearer one
+    count_nearer: Any  # (K, E) the weight of each; 0 fills up
+    farther: Any  # (L, E) those in which it is the farther one
+    count_farther: Any
+    incidence: Any  # (n, E) 1 where an edge begins, -1 where it ends; or empty
+    around: Any  # (M, n) the edges of an object; or empty
+    others: Any  # (M, n) the objects at their other ends; the object itself fills up
+    p: Any
+    q: Any
+    precision: Any  # (d, d)
+    scale_mean: Any
+    scale_sd: Any
+    priors: Any  # (k, 2)
+
+
+def make_data(
+    form: Form,
+    edges: NDArray[np.integer],
+    near: NDArray[np.integer],
+    far: NDArray[np.integer],
+    weights: Floats,
+    constants: tuple[float, float],
+    precision: Floats,
+    scale: tuple[float, float],
+    priors: Floats,
+) -> Data:
+    """Lists and constants of comparisons ``near`` and ``far`` (m,) of ``edges`` (E, 2).
+
+    ``constants`` are the model's p and q, ``scale`` the mean and the standard deviation of the
+    logarithm of the prior's scale, ``priors`` (k, 2) those of theta. Empty weights stand for ones.
+    """
+    n, m, n_edges = form.n_objects, len(near), len(edges)
+    weights = weights if len(weights) else np.ones(m)
+    nearer, is_nearer = _padded(near.astype(np.int64), np.arange(m), n_edges)
+    farther, is_farther = _padded(far.astype(np.int64), np.arange(m), n_edges)
+    ends = edges.astype(np.int64).T
+    incidence = np.empty((0, n_edges))
+    around = others = np.empty((0, n), dtype=np.int64)
+    if form.by_matrix:
+        incidence = np.zeros((n, n_edges))
+        incidence[ends, np.arange(n_edges)] = np.array([[1.0], [-1.0]])
+    else:
+        around, there = _padded(ends.ravel(), np.tile(np.arange(n_edges), 2), n)
+        others, _ = _padded(ends.ravel(), ends[::-1].ravel(), n)
+        others = np.where(there, others, np.arange(n))
+    real = np.dtype(form.dtype)
+    short = np.int32
+    return Data(
+        near=near.astype(short),
+        far=far.astype(short),
+        weights=weights.astype(real),
+        first=ends[0].astype(short),
+        second=ends[1].astype(short),
+        nearer=nearer.astype(short),
+        count_nearer=np.where(is_nearer, weights[nearer], 0.0).astype(real),
+        farther=farther.astype(short),
+        count_farther=np.where(is_farther, weights[farther], 0.0).astype(real),
+        incidence=incidence.astype(real),
+        around=around.astype(short),
+        others=others.astype(short),
+        p=np.float64(constants[0]),
+        q=np.float64(constants[1]),
+        precision=np.asarray(precision, dtype=np.float64),
+        scale_mean=np.float64(scale[0]),
+        scale_sd=np.float64(scale[1]),
+        priors=np.asarray(priors, dtype=np.float64),
+    )
+
+
+def bytes_a_chain(form: Form, data: Data) -> int:
+    """Memory that one more chain takes, roughly: some arrays of comparisons, edges and points."""
+    points = form.n_objects * form.n_components
+    numbers = 4 * len(data.near) + 4 * len(data.first) + 60 * points
+    return numbers * np.dtype(form.dtype).itemsize
+
+
+def _padded(
+    keys: NDArray[np.int64], values: NDArray[Any], n_keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The values of each key as columns (K, n_keys), filled up with 0, and where they are."""
+    order = np.argsort(keys, kind="stable")
+    counts = np.bincount(keys, minlength=n_keys)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rows = np.arange(len(keys)) - np.repeat(starts, counts)
+    table = np.zeros((max(int(counts.max(initial=0)), 1), n_keys), dtype=np.int64)
+    table[rows, keys[order]] = values[order]
+    return table, np.arange(len(table))[:, None] < counts
+
+
+class _Parts(NamedTuple):
+    """What the energy and its gradient share."""
+
+    apart: jax.Array  # (E, d, C) differences of the shape along the edges
+    lengths: jax.Array  # (E, C) squared lengths of the edges, of the points
+    theta: jax.Array  # (k, C)
+    p: Any
+    q: Any
+    lapse: Any
+    squares: jax.Array  # (C,) of the shape
+    factor: jax.Array  # (C,) of the points, X = factor Y
+    weighed: jax.Array  # (C,) sum of squares of the points by the prior's precision
+
+
+def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
+    theta, p, q = eta[1:], data.p, data.q
+    lapse: Any = 0.0
+    for k, name in enumerate(form.learned):
+        if name == LAPSE:
+            lapse = jax.nn.sigmoid(theta[k])
+        elif name == EXPONENT:
+            q = jnp.exp(theta[k])
+        else:
+            p = jnp.exp(theta[k])
+    squares = jnp.sum(Y * Y, axis=(0, 1), dtype=jnp.float64)
+    by_precision = _by_precision(data, Y)
+    weighed = jnp.sum(Y * by_precision, axis=(0, 1), dtype=jnp.float64)
+    square = jnp.exp(2.0 * eta[0]) * form.freedom / squares
+    apart = Y[data.first] - Y[data.second]
+    lengths = square.astype(Y.dtype) * jnp.sum(apart * apart, axis=1)
+    return _Parts(apart, lengths, theta, p, q, lapse, squares, jnp.sqrt(square), square * weighed)
+
+
+def _by_precision(data: Data, Y: jax.Array) -> jax.Array:
+    """Every point times the prior's precision; as a sum, for a product would rearrange memory."""
+    precision = data.precision.astype(Y.dtype)
+    return jnp.sum(precision[:, :, None] * Y[:, None], axis=2)
+
+
+def _losses(
+    form: Form, parts: _Parts, near: jax.Array, far: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array, Any]:
+    """Losses of comparisons, their slopes by near and far, and by the lapse rate."""
+    p, q, lapse = (jnp.asarray(c, near.dtype) for c in (parts.p, parts.q, parts.lapse))
+    loss, by_near, by_far = model_loss(form.code, p, q, near, far)
+    if LAPSE not in form.learned:
+        return loss, by_near, by_far, 0.0
+    probability = jnp.exp(-loss)
+    mixed = (1.0 - lapse) * probability + 0.5 * lapse
+    share = (1.0 - lapse) * probability / mixed
+    return -jnp.log(mixed), share * by_near, share * by_far, (probability - 0.5) / mixed
+
+
+def energies(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> jax.Array:
+    """-log density (C,) of shapes Y (n, d, C) and eta (1 + k, C), up to a constant."""
+    parts = _parts(form, data, Y, eta)
+    loss, *_ = _losses(form, parts, parts.lengths[data.near], parts.lengths[data.far])
+    total = jnp.sum(data.weights[:, None] * loss, axis=0, dtype=jnp.float64)
+    total += _prior_of_scale(form, data, parts)[0]
+    for k, name in enumerate(form.learned):
+        a, b = data.priors[k, 0], data.priors[k, 1]
+        if name == LAPSE:  # with the Jacobian of the logit
+            theta = parts.theta[k]
+            total -= a * jax.nn.log_sigmoid(theta) + b * jax.nn.log_sigmoid(-theta)
+        else:
+            total += 0.5 * ((parts.theta[k] - a) / b) ** 2
+    return total - form.freedom * eta[0] + 0.5 * parts.squares
+
+
+def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Slopes of the energy by Y (n, d, C) and by eta (1 + k, C)."""
+    parts = _parts(form, data, Y, eta)
+    pulls = _edge_weights(form, data, parts)
+    half = jnp.sum(pulls * parts.lengths, axis=0, dtype=jnp.float64)
+    slope = _prior_of_scale(form, data, parts)[1]
+    radial = 2.0 * (half + slope * parts.weighed)  # slope of the energy of X by the log size
+    square = parts.factor**2
+    by_precision = _by_precision(data, Y)
+    laplacian = _laplacian(form, data, parts, pulls, Y)
+    by_Y = (
+        (2.0 * square).astype(Y.dtype) * laplacian
+        + (2.0 * square * slope).astype(Y.dtype) * by_precision
+        + (1.0 - radial / parts.squares).astype(Y.dtype) * Y
+    )
+    by_eta = [radial - form.freedom]
+    by_eta += [_slope_by_theta(form, data, parts, pulls, half, k) for k in range(len(form.learned))]
+    return by_Y, jnp.stack(by_eta)
+
+
+def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
+    """Slopes (E, C) of the loss by the squared lengths of the edges.
+
+    Each edge sums over the lists of its comparisons: nothing is added to the same place at once,
+    so that sums come in a fixed order.
+    """
+    lengths = parts.lengths
+    _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
+    as_nearer = jnp.sum(data.count_nearer[:, :, None] * by_near[data.nearer], axis=0)
+    return as_nearer + jnp.sum(data.count_farther[:, :, None] * by_far[data.farther], axis=0)
+
+
+def _laplacian(form: Form, data: Data, parts: _Parts, pulls: jax.Array, Y: jax.Array) -> jax.Array:
+    """Sum (n, d, C) over the edges of each object of pull times difference."""
+    if form.by_matrix:
+        forces = pulls[:, None] * parts.apart
+        return jnp.einsum("ie,edc->idc", data.incidence, forces, precision="highest")
+    return jnp.sum(pulls[data.around][:, :, None] * (Y - Y[data.others]), axis=0)
+
+
+def _slope_by_theta(
+    form: Form, data: Data, parts: _Parts, pulls: jax.Array, half: jax.Array, k: int
+) -> jax.Array:
+    """Slope (C,) of the energy by one parameter; see `tercet.posterior.target` for how."""
+    a, b = data.priors[k, 0], data.priors[k, 1]
+    if form.learned[k] == LAPSE:
+        _, _, _, by_lapse = _losses(form, parts, parts.lengths[data.near], parts.lengths[data.far])
+        total = jnp.sum(data.weights[:, None] * by_lapse, axis=0, dtype=jnp.float64)
+        lapse = parts.lapse
+        return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
+    pull: jax.Array = (parts.theta[k] - a) / b**2
+    if form.learned[k] == EXPONENT:
+        lengths = jnp.maximum(parts.lengths, TINY)
+        return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
+    return jnp.asarray(pull - 2.0 / parts.q * half)
+
+
+def _prior_of_scale(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, Any]:
+    """-log prior of the points, and its slope by their weighed sum of squares."""
+    if form.scale_learned:
+        return sum_out(parts.weighed, form.freedom, data.scale_mean, data.scale_sd)
+    slope = 0.5 * jnp.exp(-data.scale_mean)
+    return slope * parts.weighed, slope
