@@ -267,7 +267,6 @@ def test_the_number_of_threads_does_not_change_the_bits(n_jobs, settings):
 def test_a_joblib_backend_does_not_change_the_bits(name, monkeypatch):
     expected = draws(n_jobs=1)
     tasks = []
-    solve = backend._solve_batch
     monkeypatch.setattr(backend, "delayed", lambda f: lambda *a: tasks.append(a) or (f, a, {}))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning)  # fork beside threads
@@ -275,7 +274,6 @@ def test_a_joblib_backend_does_not_change_the_bits(name, monkeypatch):
             found = draws()
     np.testing.assert_array_equal(found, expected)
     assert len(tasks) == 2
-    assert backend._solve_batch is solve
 
 
 def test_large_replicates_take_turns_with_all_threads(monkeypatch):
@@ -303,6 +301,23 @@ def test_a_backend_is_chosen_or_not():
             assert backend.backend_is_chosen()
 
 
+@pytest.mark.parametrize(
+    ("count", "batch", "size", "n_workers", "expected"),
+    [
+        (200, 1, 200_000, 2, 4),  # many short batches
+        (200, 1, 200_000, 100, 1),  # few for each worker
+        (200, 1, 4_700_000, 2, 1),  # each takes long
+        (600, 2, 200_000, 2, 2),
+        (1, 1, 100, 2, 1),
+    ],
+)
+def test_short_batches_share_a_task(count, batch, size, n_workers, expected):
+    spans = [slice(k, k + batch) for k in range(0, count, batch)]
+    tasks = backend._grouped(spans, size, n_workers)
+    assert [span for task in tasks for span in task] == spans
+    assert max(map(len, tasks)) == expected
+
+
 def test_arrays_that_come_read_only_are_not_compiled_for_anew():
     from tercet.engine.descent import descend_subsets
     from tercet.engine.parcel import pack, unpack
@@ -316,7 +331,7 @@ def test_arrays_that_come_read_only_are_not_compiled_for_anew():
         if isinstance(field, np.ndarray):
             field.setflags(write=False)
     work = unpack(pack(backend._Work(solver, problem, [rows], [seed_for(0)])))
-    found = backend._solve_batch(work, slice(0, 1))[0]
+    found = backend._solve_batches(work, [slice(0, 1)])[0]
     np.testing.assert_array_equal(found.embedding, expected.embedding)
     assert len(descend_subsets.overloads) == compiled
 

@@ -12,6 +12,7 @@ import pytest
 from tests.cluster.cluster import connected, note, running_cluster, wait_until
 
 import tercet as tc
+from tercet.engine import on_dask
 from tercet.engine.backend import run_anywhere
 from tercet.errors import TercetError
 from tercet.paper.cells import Cell, collect
@@ -166,6 +167,23 @@ def test_no_worker_left_is_an_error(dask, dask_cluster, tmp_path):
     run_until_killed(
         tmp_path, lambda: dask_cluster.kill(*dask_cluster.workers), "no worker for 1 s"
     )
+
+
+class Deserted:
+    status = "running"
+
+    def ncores(self):
+        return {}
+
+
+def test_patience_begins_when_the_last_work_was_seen():
+    watch = on_dask._Watch(Deserted(), patience=50.0)
+    watch.seen -= 100.0  # all the while, results came without a look
+    watch.saw_work()
+    watch.look()
+    watch.seen -= 100.0
+    with pytest.raises(TercetError, match="no worker for 50 s"):
+        watch.look()
 
 
 def die(_, item):

@@ -10,7 +10,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
+from tercet.engine.fit import LARGE, Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
 from tercet.engine.memory import keep_freed_memory
 from tercet.engine.on_dask import require_running, run_on_dask
 from tercet.engine.parcel import Parcel, pack, unpack
@@ -39,9 +39,11 @@ def fit_anywhere(
     """
     if not backend_is_chosen():
         return fit_subsets(solver, problem, subsets, seeds, n_jobs, done)
-    spans = batches(solver, problem, len(subsets), count_workers(n_jobs))
+    n_workers = count_workers(n_jobs)
+    spans = batches(solver, problem, len(subsets), n_workers)
+    tasks = _grouped(spans, len(problem.comparisons), n_workers)
     work = _Work(solver, problem, subsets, seeds)
-    return collect(run_anywhere(_solve_batch, work, spans, n_jobs), done)
+    return collect(run_anywhere(_solve_batches, work, tasks, n_jobs), done)
 
 
 class _Work(NamedTuple):
@@ -53,8 +55,20 @@ class _Work(NamedTuple):
     seeds: Seeds
 
 
-def _solve_batch(work: _Work, span: slice) -> list[Fit]:
-    return work.solver.solve_subsets(work.problem, work.subsets[span], work.seeds[span])
+def _solve_batches(work: _Work, spans: Sequence[slice]) -> list[Fit]:
+    solver, problem, subsets, seeds = work
+    parts = (solver.solve_subsets(problem, subsets[span], seeds[span]) for span in spans)
+    return [fit for part in parts for fit in part]
+
+
+def _grouped(spans: Sequence[slice], n_comparisons: int, n_workers: int) -> list[Sequence[slice]]:
+    """Let a task be up to four short batches where every worker has many: on Dask one costs 4 ms.
+
+    Then a task is still well under a second, so that little is lost with a worker.
+    """
+    work = n_comparisons * max((span.stop - span.start for span in spans), default=1)
+    size = max(1, min(4 * LARGE // max(1, work), 4, len(spans) // (16 * max(1, n_workers))))
+    return [spans[k : k + size] for k in range(0, len(spans), size)]
 
 
 def backend_is_chosen() -> bool:

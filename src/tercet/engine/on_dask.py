@@ -45,7 +45,9 @@ def run_on_dask(
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
         data = client.submit(_same, parcel, pure=False)
-    futures = dict(enumerate(client.map(_Task(function), list(items), parcel=data, pure=False)))
+        tasks = client.map(_Task(function), list(items), parcel=data, pure=False)
+    futures = dict(enumerate(tasks))
+    del tasks
     ended: SimpleQueue[int] = SimpleQueue()
     for k, future in futures.items():
         future.add_done_callback(lambda _, k=k: ended.put(k))
@@ -59,6 +61,7 @@ def run_on_dask(
             watch.look()
             continue
         known[k] = _result(futures.pop(k), watch)
+        watch.saw_work()
         if not in_order:
             yield known.pop(k)
         while waited_for in known:
@@ -91,16 +94,20 @@ class _Watch:
         self.patience = patience
         self.seen = time.monotonic()
 
+    def saw_work(self) -> None:
+        """Somebody must be there."""
+        self.seen = time.monotonic()
+
     def look(self) -> None:
+        """Raise an error where the scheduler, or for too long every worker, is gone."""
         require_running(self.client)
         try:
             alive = bool(self.client.ncores())
         except OSError as error:
             raise TercetError(_GONE) from error
-        now = time.monotonic()
         if alive:
-            self.seen = now
-        elif now - self.seen > self.patience:
+            self.saw_work()
+        elif time.monotonic() - self.seen > self.patience:
             raise TercetError(
                 f"the Dask cluster has had no worker for {self.patience:g} s. Start workers and "
                 "run again; to wait longer for them, say "
