@@ -304,6 +304,7 @@ def test_a_backend_is_chosen_or_not():
 
 def test_arrays_that_come_read_only_are_not_compiled_for_anew():
     from tercet.engine.descent import descend_subsets
+    from tercet.engine.parcel import pack, unpack
     from tercet.engine.problem import build_problem
 
     solver, rows = tc.STE(2, **MAP).solver(), np.arange(400)
@@ -313,7 +314,8 @@ def test_arrays_that_come_read_only_are_not_compiled_for_anew():
     for field in (rows, *problem):
         if isinstance(field, np.ndarray):
             field.setflags(write=False)
-    found = backend._solve_batch(solver, problem, [rows], [seed_for(0)])[0]
+    work = unpack(pack(backend._Work(solver, problem, [rows], [seed_for(0)])))
+    found = backend._solve_batch(work, slice(0, 1))[0]
     np.testing.assert_array_equal(found.embedding, expected.embedding)
     assert len(descend_subsets.overloads) == compiled
 

@@ -6,6 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from numbers import Integral
 from typing import TypeVar
@@ -15,11 +17,23 @@ from tercet.errors import InputError
 T = TypeVar("T")
 R = TypeVar("R")
 
+_most: ContextVar[int | None] = ContextVar("_most", default=None)
+
+
+@contextmanager
+def threads_at_most(number: int) -> Iterator[None]:
+    """Let "all cores" mean so many: for work that others do beside it on the same machine."""
+    before = _most.set(number)
+    try:
+        yield
+    finally:
+        _most.reset(before)
+
 
 def count_threads(n_jobs: int | None) -> int:
     """How many threads are meant; None and -1 are all cores."""
     if n_jobs is None or n_jobs == -1:
-        return os.cpu_count() or 1
+        return _most.get() or os.cpu_count() or 1
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
         raise InputError(
             f"n_jobs must be a positive whole number, or -1 for all cores, got {n_jobs!r}."

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
+from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
+from tercet.engine.on_dask import run_on_dask
+from tercet.engine.parcel import Parcel, pack, unpack
 from tercet.engine.problem import Problem
+from tercet.errors import TercetError
+from tercet.parallel import threads_at_most
+
+S = TypeVar("S")
+I = TypeVar("I")
+R = TypeVar("R")
 
 
 def fit_anywhere(
@@ -25,16 +34,27 @@ def fit_anywhere(
 
     Outside of ``joblib.parallel_config(backend=...)`` that is threads of this process, all cores by
     default. Each subset has its own seed, so the result does not depend on where it was computed.
+    Subsets that are made when asked for are made where they are fitted.
     """
     if not backend_is_chosen():
         n_threads = None if n_jobs in (None, -1) else n_jobs
         return fit_subsets(solver, problem, subsets, seeds, n_threads, done)
-    streams = getattr(get_active_backend()[0], "supports_return_generator", False)
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator" if streams else "list")
-    spans = batches(problem, len(subsets), effective_n_jobs(n_jobs))
-    task = delayed(_solve_batch)
-    parts = parallel(task(solver, problem, subsets[span], seeds[span]) for span in spans)
-    return collect(parts, done)
+    spans = batches(problem, len(subsets), count_workers(n_jobs))
+    work = _Work(solver, problem, subsets, seeds)
+    return collect(run_anywhere(_solve_batch, work, spans, n_jobs), done)
+
+
+class _Work(NamedTuple):
+    """What every batch needs."""
+
+    solver: Solver
+    problem: Problem
+    subsets: Sequence[Rows]
+    seeds: Seeds
+
+
+def _solve_batch(work: _Work, span: slice) -> list[Fit]:
+    return work.solver.solve_subsets(work.problem, work.subsets[span], work.seeds[span])
 
 
 def backend_is_chosen() -> bool:
@@ -46,13 +66,89 @@ def backend_is_chosen() -> bool:
     return len({type(get_active_backend(prefer=hint)[0]) for hint in hints}) == 1
 
 
-def _solve_batch(
-    solver: Solver, problem: Problem, subsets: Sequence[Rows], seeds: Seeds
-) -> list[Fit]:
-    # Backends hand over large arrays read-only, for which the engine would be compiled anew.
-    fields = (_writable(field) for field in problem)
-    return solver.solve_subsets(Problem(*fields), [_writable(rows) for rows in subsets], seeds)
+def count_workers(n_jobs: int | None) -> int:
+    """How many tasks the active joblib backend runs side by side."""
+    try:
+        return int(effective_n_jobs(n_jobs))
+    except (TimeoutError, OSError) as error:  # Dask without workers, or without a scheduler
+        raise TercetError(f"the chosen joblib backend runs nothing: {error}") from error
 
 
-def _writable(value: Any) -> Any:
-    return np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
+def run_anywhere(
+    function: Callable[[S, I], R],
+    shared: S,
+    items: Iterable[I],
+    n_jobs: int | None = None,
+    *,
+    in_order: bool = True,
+) -> Iterator[R]:
+    """Call ``function(shared, item)`` for every item on the active joblib backend.
+
+    Where that is other processes, ``shared`` goes to each of them once, not once per item; and a
+    call there is alone on its thread: it opens no threads and uses no backend of its own.
+
+    Parameters
+    ----------
+    function : callable
+    shared : object
+        Large data, such as tuples of arrays.
+    items : iterable
+        Small ones: each travels with its call.
+    n_jobs : int, optional
+        The backend's own.
+    in_order : bool
+        Whether results come in the order of the items, or as they are known.
+    """
+    backend = get_active_backend()[0]
+    if not getattr(backend, "supports_sharedmem", False):
+        yield from _elsewhere(backend, _Call(function), pack(shared), items, n_jobs, in_order)
+    elif count_workers(n_jobs) == 1:
+        yield from (function(shared, item) for item in items)
+    else:
+        yield from _in_parallel(backend, function, shared, items, n_jobs, in_order)
+
+
+def _elsewhere(
+    backend: Any,
+    call: _Call,
+    parcel: Parcel,
+    items: Iterable[I],
+    n_jobs: int | None,
+    in_order: bool,
+) -> Iterator[Any]:
+    if (client := getattr(backend, "client", None)) is None:
+        yield from _in_parallel(backend, call, parcel, items, n_jobs, in_order)
+        return
+    patience = backend.wait_for_workers_timeout
+    with backend.retrieval_context():  # a worker that waits makes room for those it waits for
+        yield from run_on_dask(client, patience, call, parcel, items, in_order)
+
+
+def _in_parallel(
+    backend: Any,
+    function: Callable[[S, I], R],
+    shared: S,
+    items: Iterable[I],
+    n_jobs: int | None,
+    in_order: bool,
+) -> Iterator[R]:
+    streams = getattr(backend, "supports_return_generator", False)
+    way = ("generator" if in_order else "generator_unordered") if streams else "list"
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as=way)
+    try:
+        yield from parallel(delayed(function)(shared, item) for item in items)
+    except TerminatedWorkerError as error:
+        raise TercetError(
+            "a process was ended from outside, perhaps for lack of memory; use fewer jobs."
+        ) from error
+
+
+class _Call:
+    """A function as a worker calls it: with packed data, and on one thread."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, parcel: Parcel, item: Any) -> Any:
+        with parallel_config(backend="sequential"), one_blas_thread(), threads_at_most(1):
+            return self.function(unpack(parcel), item)

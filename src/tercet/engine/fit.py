@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,7 @@ from tercet.errors import InputError
 from tercet.models.base import Array, Model
 from tercet.models.gnmds import GNMDSModel
 from tercet.models.ste import STEModel
+from tercet.parallel import count_threads
 
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
@@ -31,6 +32,7 @@ Seeds = Sequence[np.random.SeedSequence]
 # runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
 LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
+_WORTH_A_TASK = LARGE // 16  # comparisons to fit; fewer would cost more on their way to a worker
 
 _all_threads = Lock()  # large fits side by side would each open as many threads as there are cores
 
@@ -111,7 +113,9 @@ def minimise(
     state = lbfgs.start_state(start)
     X, gradient = state.x.reshape(start.shape), state.g.reshape(start.shape)
     status = lbfgs.EVALUATE
-    with _all_threads, ThreadPoolExecutor(_count_threads(n_threads)) as pool:
+    n_threads = count_threads(n_threads)
+    turn = _all_threads if n_threads > 1 else nullcontext()
+    with turn, ThreadPoolExecutor(n_threads) as pool:
         loss = loss_in_parts(*objective.arguments, problem, pool)
         while status == lbfgs.EVALUATE:
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
@@ -248,7 +252,7 @@ def fit_subsets(
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
-    n_threads = min(_count_threads(n_threads), len(subsets))
+    n_threads = min(count_threads(n_threads), len(subsets))
 
     def batch(span: slice) -> list[Fit]:
         return solver.solve_subsets(problem, subsets[span], seeds[span])
@@ -263,10 +267,11 @@ def fit_subsets(
 def batches(problem: Problem, count: int, n_workers: int) -> list[slice]:
     """Share subsets among workers: short work in one batch each, long work in small batches.
 
-    Small batches share the work evenly, and hold few rows in memory.
+    Small batches share the work evenly, hold few rows in memory, and little is lost with a
+    worker.
     """
     work = count * len(problem.comparisons)
-    number = n_workers if work < LARGE // 4 else max(4 * n_workers, work // LARGE)
+    number = max(work // LARGE, min(4 * n_workers, max(n_workers, work // _WORTH_A_TASK)))
     size = max(1, -(-count // max(1, number)))
     return [slice(k, k + size) for k in range(0, count, size)]
 
@@ -279,10 +284,6 @@ def collect(parts: Iterable[list[Fit]], done: Callable[[int], object] | None = N
         if done is not None:
             done(len(part))
     return fits
-
-
-def _count_threads(n_threads: int | None) -> int:
-    return n_threads or os.cpu_count() or 1
 
 
 def _floor(objective: Objective) -> float:

@@ -1,0 +1,132 @@
+"""Many tasks on a Dask cluster that loses workers, or all of them.
+
+joblib's own way to Dask puts shared data on one worker, whose death is the end of the run, takes a
+lost task's error for its result, and waits for ever where no worker is left. Here Dask's scheduler
+keeps the data and hands them to a worker that asks, a lost task is run again elsewhere, and there
+is an error when nobody is left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from tercet.engine.parcel import Parcel
+from tercet.errors import TercetError
+
+_LOOK = 0.5  # seconds between two looks whether anybody is still there
+
+
+def run_on_dask(
+    client: Any,
+    patience: float,
+    function: Callable[[Any, Any], Any],
+    parcel: Parcel,
+    items: Iterable[Any],
+    in_order: bool,
+) -> Iterator[Any]:
+    """Call ``function(parcel, item)`` for every item.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    patience : float
+        Seconds without any worker, after which it is an error.
+    function : callable
+    parcel : Parcel
+    items : iterable
+    in_order : bool
+        Whether results come in the order of the items, or as they are known.
+    """
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+        data = client.submit(_same, parcel, pure=False)
+    futures = dict(enumerate(client.map(_Task(function), list(items), parcel=data, pure=False)))
+    ended: SimpleQueue[int] = SimpleQueue()
+    for k, future in futures.items():
+        future.add_done_callback(lambda _, k=k: ended.put(k))
+    watch = _Watch(client, patience)
+    known: dict[int, Any] = {}
+    waited_for = 0
+    while futures:
+        try:
+            k = ended.get(timeout=_LOOK)
+        except Empty:
+            watch.look()
+            continue
+        known[k] = _result(futures.pop(k), watch)
+        if not in_order:
+            yield known.pop(k)
+        while waited_for in known:
+            yield known.pop(waited_for)
+            waited_for += 1
+
+
+class _Task:
+    """A function whose first argument comes by name, and last."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+        self.__name__ = "tercet"  # as Dask's dashboard calls it
+
+    def __call__(self, item: Any, parcel: Parcel) -> Any:
+        return self.function(parcel, item)
+
+
+class _Watch:
+    """Looks whether the cluster is still there."""
+
+    def __init__(self, client: Any, patience: float) -> None:
+        self.client = client
+        self.patience = patience
+        self.seen = time.monotonic()
+
+    def look(self) -> None:
+        if self.client.status != "running":
+            raise TercetError(_GONE)
+        try:
+            alive = bool(self.client.ncores())
+        except OSError as error:
+            raise TercetError(_GONE) from error
+        now = time.monotonic()
+        if alive:
+            self.seen = now
+        elif now - self.seen > self.patience:
+            raise TercetError(
+                f"the Dask cluster has had no worker for {self.patience:g} s. Start workers and "
+                "run again; to wait longer for them, say "
+                "parallel_config(backend='dask', wait_for_workers_timeout=3600)."
+            )
+
+
+def _result(future: Any, watch: _Watch) -> Any:
+    from distributed import KilledWorker
+
+    while True:
+        try:
+            return future.result(timeout=_LOOK)
+        except KilledWorker as error:
+            raise TercetError(
+                "a task was tried on several Dask workers, and all of them were ended, perhaps "
+                "for lack of memory. Give every worker more, or start fewer on a machine."
+            ) from error
+        except CancelledError as error:
+            raise TercetError(_GONE) from error
+        except TimeoutError:  # the worker that has the result may have died
+            if future.status == "error":
+                raise
+            watch.look()
+
+
+def _same(parcel: Parcel) -> Parcel:
+    return parcel
+
+
+_GONE = (
+    "the Dask cluster is gone: its scheduler does not answer any more. Start it again, make a new "
+    "Client, and run again."
+)

@@ -1,0 +1,50 @@
+"""Data for the workers of a backend: packed once, and unpacked once in each process.
+
+Every task of a run needs the same data, and backends differ in what they do with that: loky maps
+large arrays into memory, Ray keeps arguments in its store, Dask sends what is not a future with
+every task. What is packed here is a single array of bytes, which all of them hand on cheaply, and a
+process that has unpacked it keeps the data for its next task. Unpacked arrays are a process's own
+and can be written to: for the read-only ones that backends hand over, compiled code would be
+compiled anew.
+"""
+
+from __future__ import annotations
+
+import pickle
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
+
+_KEPT = 2  # so many at most in a process, those used last
+_opened: dict[str, Any] = {}
+_lock = Lock()  # threads of a worker start together
+
+
+class Parcel:
+    """Packed data, and a name that no other has."""
+
+    def __init__(self, data: NDArray[np.uint8], name: str) -> None:
+        self.data = data
+        self.name = name
+
+
+def pack(value: Any) -> Parcel:
+    """Pack whatever can be pickled, functions of an interactive session included."""
+    # From protocol 5 on, arrays that are read-only here would be so there.
+    text = cloudpickle.dumps(value, protocol=4)
+    return Parcel(np.frombuffer(text, dtype=np.uint8), uuid4().hex)
+
+
+def unpack(parcel: Parcel) -> Any:
+    """Return the data; only the first time in this process are they unpacked."""
+    with _lock:
+        known = parcel.name in _opened
+        value = _opened.pop(parcel.name) if known else pickle.loads(parcel.data.data)
+        _opened[parcel.name] = value
+        while len(_opened) > _KEPT:
+            del _opened[next(iter(_opened))]
+    return value
