@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tercet.bootstrap.keeping import fit_once, fit_replicates
 from tercet.bootstrap.replicates import is_finite, judge, runs_away, warn_about_replicates
 from tercet.bootstrap.resampling import (
     UNITS,
@@ -21,9 +22,9 @@ from tercet.bootstrap.resampling import (
     resample,
     sample_size,
 )
+from tercet.checkpoint import Checkpoint, PathLike
 from tercet.diagnosis import warn_about
 from tercet.embedder import Embedder, Floats, is_count, is_number, oriented, require
-from tercet.engine.backend import fit_anywhere
 from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
@@ -32,7 +33,7 @@ from tercet.errors import DataWarning, InputError, TercetError
 from tercet.metrics import satisfied, squared_distances
 from tercet.parallel import count_threads
 from tercet.progress import progress_bar
-from tercet.provenance import Seed, entropy_of, record, seed_for
+from tercet.provenance import Seed, record, seed_for
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Bootstrap"]
@@ -84,6 +85,9 @@ class Bootstrap(Maker):
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
+    checkpoint : path, optional
+        A file that keeps what is done; where it is there already, the run goes on with it. The
+        result is the same to the bit as without.
 
     Attributes
     ----------
@@ -118,6 +122,7 @@ class Bootstrap(Maker):
         n_jobs: int | None = None,
         random_state: Seed = None,
         progress: bool | None = None,
+        checkpoint: PathLike | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_samples = n_samples
@@ -131,6 +136,7 @@ class Bootstrap(Maker):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
+        self.checkpoint = checkpoint
 
     @classmethod
     def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
@@ -162,15 +168,20 @@ class Bootstrap(Maker):
             instead = " and parametric=False" if self.parametric else ""
             cure = f"use unit='screen'{instead}"
             warn_about_screens(triplets, "are drawn one by one here", cure)
-        entropy = entropy_of(self.random_state)
         task = self._task(triplets)
-        full = self._fit_all(task, entropy)
-        draw, spread = self._draw(triplets, task, full)
-        subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in range(self.n_samples)])
-        starts = [seed_for(entropy, STARTS, k) for k in range(self.n_samples)]
-        solver = self.estimator.solver(full.embedding if full and self.warm_start else None)
-        with progress_bar(self.n_samples, "replicates", self.progress) as bar:
-            fits = fit_anywhere(solver, task.problem, subsets, starts, self.n_jobs, bar.update)
+        drawn = {f"{self.unit}s": task.units.rows, f"sizes of {self.unit}s": task.units.ends}
+        with (
+            self._open_checkpoint(triplets, drawn) as checkpoint,
+            progress_bar(self.n_samples, "replicates", self.progress) as bar,
+        ):
+            entropy, numbers = checkpoint.entropy, range(self.n_samples)
+            full = self._fit_all(task, entropy, checkpoint)
+            draw, spread = self._draw(triplets, task, full)
+            subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
+            seeds = [seed_for(entropy, STARTS, k) for k in numbers]
+            solver = self.estimator.solver(full.embedding if full and self.warm_start else None)
+            work = solver, task.problem, subsets, seeds
+            fits = fit_replicates(checkpoint, *work, self.n_jobs, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
         if not outcome.kept:
             raise TercetError(f"all {len(fits)} replicates failed: {fits[0].reason}.")
@@ -217,12 +228,13 @@ class Bootstrap(Maker):
         problem = build_problem(rows, triplets.n_objects, weights)
         return _Task(problem, counts, every, units, size)
 
-    def _fit_all(self, task: _Task, entropy: int) -> Fit | None:
+    def _fit_all(self, task: _Task, entropy: int, checkpoint: Checkpoint) -> Fit | None:
         """The embedding of all answers, where it is needed."""
         if not (self.parametric or self.correction or self.warm_start):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
-        fit = self.estimator.solver().solve_subsets(task.problem, [task.every], [seed])[0]
+        work = task.problem, [task.every], [seed]
+        fit = fit_once(checkpoint, lambda: self.estimator.solver().solve_subsets(*work)[0])
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
         return fit

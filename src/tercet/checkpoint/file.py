@@ -48,7 +48,7 @@ def open_file(path: str) -> sqlite3.Connection:
 
 def create(file: sqlite3.Connection, about: Mapping[str, Any]) -> None:
     """Write what the file is, into an empty one."""
-    header = {"format": FORMAT, "version": VERSION} | about
+    header = {"format": FORMAT, "version": VERSION, **about}
     with _transaction(file):
         for statement in _SCHEMA:
             file.execute(statement)

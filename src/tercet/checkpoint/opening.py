@@ -105,7 +105,9 @@ def _agree(
     """The seed of a checkpoint, if it belongs to the same run."""
     entropy = int(known["seed"])
     before, now = _flat(known["settings"]), _flat(wanted["settings"])
-    found = [f"{key} is {now.get(key)!r} and was {before.get(key)!r}" for key in _other(before, now)]
+    found = [
+        f"{key} is {now.get(key)!r} and was {before.get(key)!r}" for key in _other(before, now)
+    ]
     found += [f"other {what}" for what in _other(known["data"], wanted["data"])]
     if random_state is not None and (given := entropy_of(random_state)) != entropy:
         found.append(f"the seed is {given} and was {entropy}")
@@ -131,10 +133,10 @@ def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [key for key in {**before, **now} if before.get(key) != now.get(key)]
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Settings of settings by names such as ``estimator.penalty``."""
+def _flat(settings: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
+    """Settings of settings by names such as ``penalty of the estimator``."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
         inner = isinstance(value, dict) and value
-        found |= _flat(value, f"{prefix}{key}.") if inner else {f"{prefix}{key}": value}
+        found |= _flat(value, f" of the {key}{owner}") if inner else {f"{key}{owner}": value}
     return found

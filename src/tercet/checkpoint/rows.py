@@ -116,12 +116,16 @@ class Checkpoint:
         self._committed = monotonic()
 
 
+NOTHING_KEPT = Checkpoint(0, None)
+
+
 def pack(content: Content) -> bytes:
     """Arrays and plain values as one npz, nothing of which is executed when it is read."""
-    arrays = {key: value for key, value in content.items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
     plain = {key: value for key, value in content.items() if key not in arrays}
+    text = json.dumps(plain, default=lambda number: number.item())  # NumPy's own numbers
     packed = io.BytesIO()
-    np.savez(packed, allow_pickle=False, **arrays, **{_PLAIN: np.array(json.dumps(plain))})
+    np.savez(packed, **arrays | {_PLAIN: np.array(text)})
     return packed.getvalue()
 
 

@@ -10,7 +10,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
+from tercet.engine.fit import Done, Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
 from tercet.engine.on_dask import run_on_dask
 from tercet.engine.parcel import Parcel, pack, unpack
 from tercet.engine.problem import Problem
@@ -28,7 +28,7 @@ def fit_anywhere(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_jobs: int | None = None,
-    done: Callable[[int], object] | None = None,
+    done: Done | None = None,
 ) -> list[Fit]:
     """Solve the problems of many subsets, as `fit_subsets` does, on the active joblib backend.
 
