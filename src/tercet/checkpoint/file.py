@@ -7,6 +7,7 @@ whenever the process or the machine stopped.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,8 @@ _SAFE = "What was saved before is safe in it: {cure} and run the same again to g
 
 def open_file(path: str) -> sqlite3.Connection:
     """Open a file, or begin a new one; no other process can until it is closed."""
+    if os.path.exists(path) and os.path.getsize(path) == 1:  # SQLite would take it for an empty one
+        raise InputError(_no_checkpoint(path))
     with telling(path):
         file = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
         try:
