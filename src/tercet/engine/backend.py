@@ -37,8 +37,7 @@ def fit_anywhere(
     Subsets that are made when asked for are made where they are fitted.
     """
     if not backend_is_chosen():
-        n_threads = None if n_jobs in (None, -1) else n_jobs
-        return fit_subsets(solver, problem, subsets, seeds, n_threads, done)
+        return fit_subsets(solver, problem, subsets, seeds, n_jobs, done)
     spans = batches(problem, len(subsets), count_workers(n_jobs))
     work = _Work(solver, problem, subsets, seeds)
     return collect(run_anywhere(_solve_batch, work, spans, n_jobs), done)
@@ -100,28 +99,16 @@ def run_anywhere(
         Whether results come in the order of the items, or as they are known.
     """
     backend = get_active_backend()[0]
-    if not getattr(backend, "supports_sharedmem", False):
-        yield from _elsewhere(backend, _Call(function), pack(shared), items, n_jobs, in_order)
+    if (client := getattr(backend, "client", None)) is not None:
+        patience = backend.wait_for_workers_timeout or 0.0
+        with backend.retrieval_context():  # a worker that waits makes room for those it waits for
+            yield from run_on_dask(client, patience, _Call(function), pack(shared), items, in_order)
     elif count_workers(n_jobs) == 1:
         yield from (function(shared, item) for item in items)
-    else:
+    elif getattr(backend, "supports_sharedmem", False):
         yield from _in_parallel(backend, function, shared, items, n_jobs, in_order)
-
-
-def _elsewhere(
-    backend: Any,
-    call: _Call,
-    parcel: Parcel,
-    items: Iterable[I],
-    n_jobs: int | None,
-    in_order: bool,
-) -> Iterator[Any]:
-    if (client := getattr(backend, "client", None)) is None:
-        yield from _in_parallel(backend, call, parcel, items, n_jobs, in_order)
-        return
-    patience = backend.wait_for_workers_timeout
-    with backend.retrieval_context():  # a worker that waits makes room for those it waits for
-        yield from run_on_dask(client, patience, call, parcel, items, in_order)
+    else:
+        yield from _in_parallel(backend, _Call(function), pack(shared), items, n_jobs, in_order)
 
 
 def _in_parallel(

@@ -12,18 +12,19 @@ import json
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
+from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.errors import TercetError
 from tercet.files import write_whole
+from tercet.parallel import count_threads
 from tercet.progress import progress_bar
 
 __all__ = ["Cell", "Result", "collect", "source_of"]
@@ -49,9 +50,12 @@ class Cell:
 
 
 def collect(
-    cells: Sequence[Cell], folder: Path, jobs: int, what: str = "", show: bool | None = None
+    cells: Sequence[Cell], folder: Path, jobs: int | None, what: str = "", show: bool | None = None
 ) -> list[Result]:
     """Return the results in order; those not known yet are computed, on as many processes.
+
+    Inside ``joblib.parallel_config(backend=...)`` that backend computes them. This process alone
+    keeps them.
 
     Besides what the function returned, a result has its ``settings``, ``seconds``, ``warned`` (the
     warnings, counted by category) and ``source`` (see `source_of`). Where the function failed, the
@@ -63,14 +67,14 @@ def collect(
     cells : sequence of Cell
     folder : Path
         Where results are kept.
-    jobs : int
-        Processes; the results do not depend on it.
+    jobs : int, optional
+        Processes, all cores by default, or as the chosen backend has it; the results do not depend
+        on it.
     what : str
         What the progress bar is called; by default as the first experiment.
     show : bool, optional
         Whether to show it; by default on a terminal only.
     """
-    folder = folder.absolute()  # workers may have been started in another folder
     known = {cell.path(folder): _read(cell, folder) for cell in cells}
     missing = [cell for cell in cells if known[cell.path(folder)] is None]
     if missing:
@@ -79,22 +83,13 @@ def collect(
         # The long ones first, so that no process is left alone with one at the end.
         missing.sort(key=lambda cell: -cell.cost)
         total = sum(cell.cost for cell in missing)
-        # The workers' threads would only get in each other's way.
-        with (
-            parallel_config("loky", inner_max_num_threads=1),
-            progress_bar(total, what or missing[0].experiment, show, shares=True) as bar,
-        ):
-            parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-            try:
-                done = parallel(delayed(_compute)(cell, folder) for cell in missing)
-                for path, result, cost in done:
-                    known[path] = result
-                    bar.update(cost)
-            except TerminatedWorkerError as error:
-                raise TercetError(
-                    "a process was ended from outside, perhaps for lack of memory. What was "
-                    "computed is kept: run again, with fewer jobs."
-                ) from error
+        with progress_bar(total, what or missing[0].experiment, show, shares=True) as bar:
+            for k, result in _compute_all(missing, jobs):
+                path = missing[k].path(folder)
+                if "failed" not in result:
+                    write_whole(path, json.dumps(result).encode())
+                known[path] = result
+                bar.update(missing[k].cost)
     results = [known[cell.path(folder)] for cell in cells]
     return [result for result in results if result is not None]
 
@@ -108,10 +103,23 @@ def _read(cell: Cell, folder: Path) -> Result | None:
     return result if isinstance(result, dict) and "seconds" in result else None
 
 
-def _compute(cell: Cell, folder: Path) -> tuple[Path, Result, float]:
-    """Compute a cell and keep it."""
+def _compute_all(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Result]]:
+    """Compute the cells side by side; which of them, and its result, as they are known."""
+    if not backend_is_chosen():
+        with parallel_config("loky"):
+            yield from _compute_all(cells, count_threads(jobs))
+        return
+    try:
+        yield from run_anywhere(_compute, None, list(enumerate(cells)), jobs, in_order=False)
+    except TercetError as error:  # those of a cell are told in its result
+        raise TercetError(f"{error} What was computed is kept: run again.") from error
+
+
+def _compute(_: None, numbered: tuple[int, Cell]) -> tuple[int, Result]:
+    """Compute a cell."""
+    number, cell = numbered
     start = time.perf_counter()
-    path = cell.path(folder)
+    # The workers' threads would only get in each other's way.
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("always")
         try:
@@ -119,16 +127,13 @@ def _compute(cell: Cell, folder: Path) -> tuple[Path, Result, float]:
             json.dumps(result)
         except Exception as error:  # one failure must not cost the rest of a long run
             told = f"{cell.experiment} {cell.settings}: {error!r}"
-            return path, {"failed": told, "settings": cell.settings}, cell.cost
+            return number, {"failed": told, "settings": cell.settings}
     known = result | {
         "seconds": time.perf_counter() - start,
         "warned": Counter(warning.category.__name__ for warning in caught),
         "source": source_of(),
     }
-    text = json.dumps(known)
-    write_whole(path, text.encode())
-    # As it will be read the next time.
-    return path, json.loads(text), cell.cost
+    return number, json.loads(json.dumps(known))  # as it will be read the next time
 
 
 @cache

@@ -51,7 +51,8 @@ def reproduce(
         Folder for pictures (PNG and PDF), tables (CSV), ``claims.csv`` and ``reproduction.md``.
         Its folder ``cells`` keeps what was computed: an interrupted run goes on from there.
     n_jobs : int, optional
-        Processes, all cores by default. The numbers do not depend on it.
+        Processes, all cores by default. Inside ``joblib.parallel_config(backend=...)`` that backend
+        computes, n_jobs being its own. The numbers do not depend on either.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
     """
@@ -60,7 +61,7 @@ def reproduce(
         raise InputError(f"size must be one of {', '.join(SIZES)}, got {size!r}.")
     folder, start = Path(out), time.perf_counter()
     _make_folder(folder)
-    jobs = count_threads(n_jobs)
+    count_threads(n_jobs)
     with style():  # says now that Matplotlib is missing, not after an hour
         pass
     left_out = _missing_data(chosen, strict=bool(figures))
@@ -68,7 +69,7 @@ def reproduce(
 
     cells = [(figure.name, cell) for figure in chosen for cell in figure.cells(SIZES[size])]
     results = collect(
-        [cell for _, cell in cells], folder / "cells", jobs, what="reproducing", show=progress
+        [cell for _, cell in cells], folder / "cells", n_jobs, what="reproducing", show=progress
     )
     by_figure: dict[str, list[Result]] = {figure.name: [] for figure in chosen}
     for (name, _), result in zip(cells, results, strict=True):

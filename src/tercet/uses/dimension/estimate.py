@@ -88,7 +88,8 @@ def estimate_dimension(
         Whether to compute the whole table; otherwise only what the recommendation needs.
     n_objects : int, optional
     n_jobs : int, optional
-        Threads, all cores by default; the result does not depend on them.
+        Threads, all cores by default. Inside ``joblib.parallel_config(backend=...)`` fits run on
+        that backend, n_jobs being its own. The result does not depend on either.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
@@ -118,8 +119,9 @@ def estimate_dimension(
             f"{'' if unit == 'answer' else ', or a smaller unit such as unit=' + repr('answer')}."
         )
     warn_about(answers, stacklevel=2)
+    count_threads(n_jobs)
     entropy = entropy_of(random_state)
-    work = _Work(answers, units, makers, entropy, count_threads(n_jobs), thorough, progress)
+    work = _Work(answers, units, makers, entropy, n_jobs, thorough, progress)
     splits = make_splits(units, int(folds), int(repeats), entropy)
     held: dict[int, _Held] = {}
 
@@ -164,7 +166,7 @@ class _Work(NamedTuple):
     units: Index
     makers: Makers
     entropy: int
-    n_jobs: int
+    n_jobs: int | None
     thorough: bool
     progress: bool | None
 
@@ -216,7 +218,7 @@ def _in_place(ensemble: Ensemble) -> Ensemble:
     return ensemble if len(kept) == len(labels) else ensemble[np.isin(chains, kept)]
 
 
-def _uncertainty(ensemble: Ensemble, n_jobs: int) -> Measured:
+def _uncertainty(ensemble: Ensemble, n_jobs: int | None) -> Measured:
     """Average uncertainty, and its Monte Carlo error from quarters of the draws."""
     quarters = np.array_split(np.arange(len(ensemble)), 4)
     parts = [ensemble[rows].average_uncertainty(method="joint", n_jobs=n_jobs) for rows in quarters]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Folds(NamedTuple):
 class Splits(NamedTuple):
     """Repeated K-fold: which rows each fit learns from, and which it predicts."""
 
-    train: list[Index]
+    train: Sequence[Index]
     test: list[Index]
     folds: int
     seeds: list[np.random.SeedSequence]
@@ -43,20 +43,40 @@ class Splits(NamedTuple):
 
 def make_splits(units: Index, folds: int, repeats: int, entropy: int) -> Splits:
     """Deal the units (m,) into folds, so many times; the same splits serve every dimension."""
-    train, test = [], []
-    for repeat in range(repeats):
-        fold = deal(units, folds, np.random.default_rng(seed_for(entropy, _FOLDS, repeat)))
-        train += [np.flatnonzero(fold != k) for k in range(folds)]
-        test += [np.flatnonzero(fold == k) for k in range(folds)]
-    seeds = [seed_for(entropy, _STARTS, j) for j in range(len(train))]
-    return Splits(train, test, folds, seeds)
+    rngs = [np.random.default_rng(seed_for(entropy, _FOLDS, k)) for k in range(repeats)]
+    dealt = [deal(units, folds, rng) for rng in rngs]
+    test = [np.flatnonzero(fold == k) for fold in dealt for k in range(folds)]
+    seeds = [seed_for(entropy, _STARTS, j) for j in range(len(test))]
+    return Splits(_Others(dealt, folds), test, folds, seeds)
+
+
+class _Others(Sequence[Index]):
+    """Rows of all folds but one, made when asked for: they are many, and travel to workers."""
+
+    def __init__(self, dealt: list[Index], folds: int) -> None:
+        self._dealt = dealt
+        self._folds = folds
+
+    def __len__(self) -> int:
+        return len(self._dealt) * self._folds
+
+    @overload
+    def __getitem__(self, key: int) -> Index: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Index]: ...
+    def __getitem__(self, key: int | slice) -> Any:
+        numbers = range(len(self))[key]
+        if isinstance(numbers, range):
+            return [self[j] for j in numbers]
+        repeat, k = divmod(numbers, self._folds)
+        return np.flatnonzero(self._dealt[repeat] != k)
 
 
 def cross_validate(
     estimator: Embedder,
     triplets: Triplets,
     splits: Splits,
-    n_jobs: int,
+    n_jobs: int | None,
     done: Callable[[int], object],
 ) -> Folds:
     """Fit every split and predict the rows that it left out."""
