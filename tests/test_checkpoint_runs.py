@@ -10,6 +10,7 @@ from studies.killing import bits
 import tercet as tc
 from tercet.bootstrap import keeping
 from tercet.checkpoint import Checkpoint, opening, rows
+from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
 from tercet.posterior import chains, running
 from tercet.simulate import gaussian_mixture, noisy_triplets
@@ -230,3 +231,37 @@ def test_a_full_disk_ends_a_run_that_goes_on_later(name, path, monkeypatch):
     saved = path.stat().st_size
     assert made_bits(name, path) == undisturbed
     assert path.stat().st_size > saved
+
+
+# --- on the command line ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tc.write_triplets(tc.Triplets(ANSWERS), "answers.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["bootstrap", "posterior --model ste --chains 2 --warmup 60"])
+def test_a_command_goes_on_where_it_was_interrupted(command, folder, monkeypatch, capsys):
+    arguments = [*command.split(), "answers.csv", "--samples", "60", "--json"]
+    assert main(arguments) == 0
+    undisturbed = capsys.readouterr().out
+    arguments += ["--checkpoint", "run.ckpt"]
+    with monkeypatch.context() as stopped:
+        interrupt_after(stopped, 7)
+        assert main(arguments) == 130
+    assert "What was done is in run.ckpt: run the same again" in capsys.readouterr().err
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == undisturbed
+
+
+def test_a_command_refuses_the_checkpoint_of_another(folder, capsys):
+    assert main(["bootstrap", "answers.csv", "--samples", "3", "--checkpoint", "run.ckpt"]) == 0
+    assert main(["bootstrap", "answers.csv", "--samples", "4", "--checkpoint", "run.ckpt"]) == 2
+    assert "--samples is 4 and was 3" in capsys.readouterr().err
+    assert main(["bootstrap", "answers.csv", "--checkpoint", "answers.csv"]) == 2
+    assert "answers.csv is no checkpoint" in capsys.readouterr().err
+    assert main(["bootstrap", "answers.csv", "--checkpoint", "x.npz", "-o", "x.npz"]) == 2
+    assert "x.npz would be overwritten" in capsys.readouterr().err

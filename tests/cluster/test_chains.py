@@ -1,10 +1,14 @@
 """Chains on a Dask cluster: the same bits, also when a worker dies between two of their pieces."""
 
+import gc
+from weakref import ref
+
 import joblib
 import numpy as np
 import pytest
 
 import tercet as tc
+from tercet.engine.parcel import Parcel
 from tercet.posterior import running
 
 pytestmark = pytest.mark.filterwarnings("ignore:not converged")
@@ -48,3 +52,20 @@ def test_a_worker_killed_between_pieces_changes_nothing(dask, dask_cluster, tmp_
     np.testing.assert_array_equal(found, expected)
     assert len(taken) > 12
     np.testing.assert_array_equal(draws("hmc", checkpoint=tmp_path / "run.ckpt"), expected)
+
+
+def test_what_chains_share_is_sent_once_for_all_rounds(dask, monkeypatch):
+    sent, alive = [], []
+
+    def reduce(self):
+        sent.append(self.name)
+        alive.append(ref(self))
+        return Parcel, (self.data, self.name)
+
+    monkeypatch.setattr(running, "_ROUND", 0.0)
+    with joblib.parallel_config("dask"):
+        monkeypatch.setattr(Parcel, "__reduce__", reduce, raising=False)
+        draws("elliptical")
+    assert len(sent) == 2  # the searches for starts, and the chains
+    gc.collect()
+    assert [parcel() for parcel in alive] == [None, None]  # the cluster may forget them

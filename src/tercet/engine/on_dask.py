@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tercet.engine.parcel import Parcel
 from tercet.errors import TercetError
+
+_placed: WeakKeyDictionary[Parcel, Any] = WeakKeyDictionary()  # futures of parcels in use
 
 _LOOK = 0.5  # seconds between two looks whether anybody is still there
 
@@ -41,10 +44,7 @@ def run_on_dask(
     in_order : bool
         Whether results come in the order of the items, or as they are known.
     """
-    import dask
-
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-        data = client.submit(_same, parcel, pure=False)
+    data = _place(client, parcel)
     futures = dict(enumerate(client.map(_Task(function), list(items), parcel=data, pure=False)))
     ended: SimpleQueue[int] = SimpleQueue()
     for k, future in futures.items():
@@ -64,6 +64,17 @@ def run_on_dask(
         while waited_for in known:
             yield known.pop(waited_for)
             waited_for += 1
+
+
+def _place(client: Any, parcel: Parcel) -> Any:
+    """Where on the cluster the data are; those of a run before are there still."""
+    import dask
+
+    data = _placed.get(parcel)
+    if data is None or data.client is not client:
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+            data = _placed[parcel] = client.submit(_same, parcel, pure=False)
+    return data
 
 
 class _Task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import closing
 from threading import Event
 from time import monotonic
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 
 from tercet.checkpoint import NOTHING_KEPT, Checkpoint
 from tercet.engine.backend import backend_is_chosen, run_anywhere
+from tercet.engine.parcel import Shared
 from tercet.parallel import count_threads
 from tercet.posterior.chains import Chain
 from tercet.posterior.walks import Arrays, Part, State, Walk
@@ -192,13 +194,14 @@ def _on_threads(walk: Walk, runs: Sequence[_Run], n_threads: int, tick: Tick) ->
 
 def _in_rounds(walk: Walk, runs: Sequence[_Run], n_jobs: int | None, tick: Tick) -> None:
     """Run chains on the active joblib backend, all for a while, and then again."""
-    blocks = 1
+    blocks, shared = 1, Shared(walk)
     while going := [run for run in runs if run.left]:
         begun = monotonic()
         tasks = [(run.state, min(run.left, blocks * walk.block)) for run in going]
-        for run, stretch in zip(going, run_anywhere(go_on, walk, tasks, n_jobs), strict=True):
-            run.take(stretch)
-            tick(stretch.length)
+        with closing(run_anywhere(go_on, shared, tasks, n_jobs)) as stretches:
+            for run, stretch in zip(going, stretches, strict=True):
+                run.take(stretch)
+                tick(stretch.length)
         took = monotonic() - begun
         if took < 0.5 * _ROUND:
             blocks *= 2
