@@ -40,7 +40,6 @@ KINDS: dict[str, Callable[[], Maker]] = {
 EVERY = 0.02  # seconds between commits; a fiftieth of what is usual, to meet more of them
 SOON = 0.5  # of the time that a run takes: within that, kills come
 AT_ONCE = 0.01  # seconds
-WAIT = 1.0  # seconds at most for a commit to begin
 HOT = bytes.fromhex("d9d505f920a163d7")  # how the journal of a commit that is not over begins
 
 
@@ -81,13 +80,14 @@ def main() -> None:
             how = found["kills"] % 3  # at once, at any time, or in a commit
             moment = rng.uniform(0.0, AT_ONCE if how == 0 else soon)
             enough = found["kills"] == kills
-            known = last_change(path)
+            known, journal = last_change(path), Journal(path)
             maker.set_params(checkpoint=path)
-            result = attempt(maker, answers, None if enough else moment, aimed=how == 2)
+            aim = journal if how == 2 else None
+            result = attempt(maker, answers, None if enough else moment, aim)
             if result is None:
                 found["kills"] += 1
                 untouched = last_change(path) == known
-                found["within" if is_hot(path) else "before" if untouched else "after"] += 1
+                found["within" if journal.is_hot() else "before" if untouched else "after"] += 1
         found["runs"] += 1
         found["same"] += result == undisturbed
     print(json.dumps(found))
@@ -98,24 +98,43 @@ def last_change(path: Path) -> int:
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def is_hot(path: Path) -> bool:
-    """Whether a commit is under way, or was when its process was killed."""
-    journal = Path(f"{path}-journal")
-    try:
-        with journal.open("rb") as file:
-            return file.read(len(HOT)) == HOT
-    except FileNotFoundError:
-        return False
+class Journal:
+    """The file beside a checkpoint in which SQLite notes how to undo a commit."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(f"{path}-journal")
+        self.before = last_change(self.path)  # of one that a kill left
+
+    def is_hot(self) -> bool:
+        """Whether a commit is under way, or was when its process was killed."""
+        try:
+            with self.path.open("rb") as file:
+                hot = file.read(len(HOT)) == HOT
+            return hot and last_change(self.path) != self.before
+        except FileNotFoundError:
+            return False
+
+
+def stop_in_commit(child: int, journal: Journal) -> None:
+    """Stop a process in its next commit, if there is one before its end."""
+    ended = os.WEXITED | os.WNOWAIT
+    while os.waitid(os.P_PID, child, ended | os.WNOHANG) is None:
+        if not journal.is_hot():
+            continue
+        os.kill(child, signal.SIGSTOP)
+        info = os.waitid(os.P_PID, child, ended | os.WSTOPPED)
+        if info is None or info.si_code != os.CLD_STOPPED or journal.is_hot():
+            return
+        os.kill(child, signal.SIGCONT)  # the commit was over
 
 
 def attempt(
-    maker: Maker, answers: tc.Triplets, moment: float | None, aimed: bool = False
+    maker: Maker, answers: tc.Triplets, moment: float | None, journal: Journal | None = None
 ) -> str | None:
     """The bits of a run in a child of this process; None where it was killed before its end.
 
-    It is killed after so many seconds or, if that is aimed, in the first commit after them.
+    It is killed after so many seconds or, given the journal, in the first commit after them.
     """
-    start = time.perf_counter()
     out, into = os.pipe()
     child = os.fork()
     if child == 0:
@@ -129,10 +148,8 @@ def attempt(
     os.close(into)
     if moment is not None:
         time.sleep(moment)
-        while (
-            aimed and time.perf_counter() < start + moment + WAIT and not is_hot(maker.checkpoint)
-        ):
-            pass
+        if journal is not None:
+            stop_in_commit(child, journal)
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with os.fdopen(out) as pipe:

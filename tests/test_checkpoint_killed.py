@@ -4,15 +4,16 @@ import os
 
 import pytest
 from studies import kills
-from studies.killing import KINDS
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork processes")
+pytestmark = pytest.mark.skipif(
+    not (hasattr(os, "fork") and hasattr(os, "waitid")), reason="not on this system"
+)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["bootstrap", "Hamiltonian chains", "elliptical slices"])
 def test_a_killed_run_goes_on_to_the_same_bits(kind):
     found = kills.measure(kind, kills=5, seed=0)
     assert found["kills"] == 5
-    assert found["within"] > 0  # some fell into commits
+    assert found["within"] > 0  # one at least was aimed at a commit
     assert found["runs"] >= 1
     assert found["same"] == found["runs"]
