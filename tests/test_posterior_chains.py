@@ -1,5 +1,7 @@
 """Where chains start, and what the warm-up makes of the metric."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,10 @@ from tercet.posterior.chains import explore, jittered
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.hamiltonian import make_metric
 from tercet.posterior.mode import find_mode, fix_scale
-from tercet.posterior.priors import NormalPrior
+from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.running import go_on, run_chains
 from tercet.posterior.settings import check_learn, first_theta
-from tercet.posterior.walks import Hamiltonian, Part, State, refine
+from tercet.posterior.walks import Hamiltonian, Matrices, Part, State, refine
 from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
 from tercet.triplets import Triplets
 
@@ -156,3 +158,20 @@ def test_a_lapse_rate_is_never_held():
     target, _ = make_target(learn=("lapse",))
     assert not chains._ran_away(target, np.array([50.0]))
     assert np.array_equal(chains._held(target).priors, target.priors)
+
+
+def test_draws_of_the_warmup_are_not_held():
+    """2000 matrices of 40 x 40 numbers would be 26 MB."""
+    n = 40
+    points = np.random.default_rng(0).standard_normal((n, 2))
+    plan = Plan(STEModel(), 2, DistancePrior(2.0), {}, "elliptical_slice", 50, 1, 2000, "mode")
+    target = build_target(plan, noisy_triplets(points, 500, noise=0.3, random_state=0))
+    walk = Matrices(target, *plan.prior.matrices(n), [points], plan.warmup, plan.n_samples)
+    tracemalloc.start()
+    try:
+        [chain] = run_chains(walk, [np.random.default_rng(0)], 1, lambda count: None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert chain.points.shape == (50, n, n)
+    assert peak < 6 * chain.points.nbytes
