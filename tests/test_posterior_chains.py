@@ -167,6 +167,9 @@ def test_draws_of_the_warmup_are_not_held():
     plan = Plan(STEModel(), 2, DistancePrior(2.0), {}, "elliptical_slice", 50, 1, 2000, "mode")
     target = build_target(plan, noisy_triplets(points, 500, noise=0.3, random_state=0))
     walk = Matrices(target, *plan.prior.matrices(n), [points], plan.warmup, plan.n_samples)
+    run_chains(
+        walk._replace(warmup=0), [np.random.default_rng(0)], 1, lambda count: None
+    )  # compiles
     tracemalloc.start()
     try:
         [chain] = run_chains(walk, [np.random.default_rng(0)], 1, lambda count: None)
