@@ -45,6 +45,7 @@ bench: setup $(PEER)/.installed $(SAMPLERS)/.installed   ## ours beside the peer
 study: setup           ## slow statistical studies: are the uncertainties true, and which start is best
 	$(RUN) -m studies calibration coverage human sbc --out docs/calibration.md
 	$(RUN) -m studies abstain dimension active --out docs/uses.md
+	$(RUN) -m studies kills
 	$(RUN) -m benchmarks line
 
 reproduce: setup       ## every figure and claim of the paper, and the page about them; an hour or two

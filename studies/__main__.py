@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from studies import abstain, active, calibration, coverage, dimension, human, ranks
+from studies import abstain, active, calibration, coverage, dimension, human, kills, ranks
 from studies.report import page
 from studies.setting import Setting
 
@@ -19,8 +19,13 @@ UNCERTAINTIES = {
     "sbc": ranks.run,
 }
 USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}
-STUDIES = UNCERTAINTIES | USES
-TITLES = {False: "Are the uncertainties true?", True: "Do the uses keep what they say?"}
+RUNS = {"kills": kills.run}
+STUDIES = UNCERTAINTIES | USES | RUNS
+TITLES = {
+    "Do the uses keep what they say?": USES,
+    "Do runs survive?": RUNS,
+    "Are the uncertainties true?": STUDIES,
+}
 
 
 def main() -> None:
@@ -46,7 +51,8 @@ def main() -> None:
         print(*goal, sep=" | ")
     if arguments.out is not None:
         command = ["python -m studies", *arguments.studies, *["--quick"] * arguments.quick]
-        title = TITLES[set(arguments.studies) <= set(USES) and bool(arguments.studies)]
+        named = arguments.studies or STUDIES
+        title = next(title for title, part in TITLES.items() if set(named) <= set(part))
         arguments.out.write_text(page(title, sections, " ".join(command)))
 
 

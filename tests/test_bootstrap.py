@@ -148,6 +148,7 @@ def test_the_papers_settings():
         "device": None,
         "random_state": 3,
         "progress": None,
+        "checkpoint": None,
     }
     assert tc.Bootstrap.paper(tc.STE(2), n_samples=50, fraction=0.1).n_samples == 50
 
@@ -179,7 +180,11 @@ def test_provenance_is_complete_and_plain():
     assert provenance["settings"]["fraction"] == 0.5
     assert provenance["settings"]["estimator"]["class"] == "CKL"
     assert provenance["settings"]["estimator"]["mu"] == 0.1
-    assert set(provenance["settings"]) == set(boot.get_params(deep=False)) - {"n_jobs", "progress"}
+    assert set(provenance["settings"]) == set(boot.get_params(deep=False)) - {
+        "n_jobs",
+        "progress",
+        "checkpoint",
+    }
     assert set(provenance["versions"]) == {"tercet", "numpy", "scipy", "numba", "python"}
     expected = {"replicates": 7, "failed": 0, "not_converged": 0, "separable": 0}
     assert provenance["counts"] == expected

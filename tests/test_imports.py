@@ -22,7 +22,7 @@ MODULES = {
 LAYERS = [
     {"errors", "compiled", "files", "plain", "progress"},
     {"checks", "parallel", "provenance"},
-    {"triplets"},
+    {"triplets", "checkpoint"},
     {"streamed"},
     {"diagnosis", "io", "models"},
     {"align", "engine"},

@@ -4,7 +4,6 @@ Whether the draws are right is for tests/statistical to say.
 """
 
 import json
-import time
 import warnings
 
 import numpy as np
@@ -219,22 +218,23 @@ def test_the_papers_settings():
         "n_jobs": None,
         "random_state": 3,
         "progress": None,
+        "checkpoint": None,
     }
     assert post.prior.describe() == tc.NormalPrior(15.0).describe()
     assert tc.Posterior.paper(tc.STE(2), n_samples=20, n_chains=3).n_chains == 3
 
 
 def test_the_paper_starts_at_the_maximum_of_the_likelihood(monkeypatch):
-    starts, run = [], draw.run_elliptical
-    monkeypatch.setattr(
-        draw, "run_elliptical", lambda *a: starts.append((a[2].copy(), *a[3:6])) or run(*a)
-    )
+    walks, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: walks.append(a[0]) or run(*a))
     tc.Posterior.paper(tc.STE(2), random_state=0, n_samples=3).fit(ANSWERS)
-    (X, log_scale, warmup, count) = starts[0]
+    place, _ = walks[0].start(0, np.random.default_rng(0))
+    X, variance = place["X"], place["variance"]
     best = tc.STE(2, random_state=0).fit(ANSWERS)
     near, far = tc.metrics.squared_distances(X, ANSWERS)
     assert np.logaddexp(0.0, near - far).sum() == pytest.approx(best.loss_, rel=1e-6)
-    assert (log_scale, warmup, count) == (np.log(15.0), 0, 3)
+    assert variance == pytest.approx(15.0)
+    assert [phase.length for phase in walks[0].phases] == [0, 3]
 
 
 @pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
@@ -242,15 +242,15 @@ def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
     estimator, monkeypatch
 ):
     """Answers without a contradiction: their likelihood has no maximum, its shape has."""
-    starts, run = [], draw.run_elliptical
-    monkeypatch.setattr(draw, "run_elliptical", lambda *a: starts.append(a[2].copy()) or run(*a))
+    walks, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: walks.append(a[0]) or run(*a))
     points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
     answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shape = clone(estimator).set_params(random_state=0).fit(answers).embedding_
         tc.Posterior.paper(estimator, random_state=0, n_samples=3).fit(answers)
-    (X,) = starts
+    (X,) = walks[0].starts
     assert np.mean(X**2) < 15.0
     assert np.mean(X**2) < 0.8 * np.mean(shape**2)
     laid = tc.align.procrustes(shape, X, scale=True)
@@ -292,7 +292,11 @@ def test_provenance_is_complete_and_plain():
     assert found["n_answers"] == M
     assert found["sampler"] == "hmc"
     assert found["prior"]["learned"] is True
-    assert set(found["settings"]) == set(post.get_params(deep=False)) - {"n_jobs", "progress"}
+    assert set(found["settings"]) == set(post.get_params(deep=False)) - {
+        "n_jobs",
+        "progress",
+        "checkpoint",
+    }
     assert found["settings"]["learn"] == {"lapse": [1.0, 9.0]}
     assert found["diagnostics"]["n_chains"] == 2
     assert found["notes"] == []
@@ -437,23 +441,6 @@ def test_the_bits_do_not_depend_on_the_threads_of_blas():
         with threadpool_limits(limit, user_api="blas"):
             found.append(posterior.fit(answers).ensemble_.draws)
     np.testing.assert_array_equal(*found)
-
-
-def test_an_interruption_ends_all_chains():
-    """The first chain is interrupted; the others notice at their next tick."""
-    seen = []
-
-    def run(k, tick):
-        if k == 0:
-            raise KeyboardInterrupt
-        for _ in range(1000):
-            seen.append(k)
-            time.sleep(0.01)
-            tick(1)
-
-    with pytest.raises(KeyboardInterrupt):
-        draw._side_by_side(run, range(2), 2, lambda count: None)
-    assert len(seen) < 1000
 
 
 @pytest.mark.parametrize("sampler", ["hmc", "laplace"])

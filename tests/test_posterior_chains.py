@@ -1,16 +1,20 @@
 """Where chains start, and what the warm-up makes of the metric."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import chains
-from tercet.posterior.chains import explore, jittered, run_hamiltonian
+from tercet.posterior.chains import explore, jittered
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.hamiltonian import make_metric
 from tercet.posterior.mode import find_mode, fix_scale
-from tercet.posterior.priors import NormalPrior
+from tercet.posterior.priors import DistancePrior, NormalPrior
+from tercet.posterior.running import go_on, run_chains
 from tercet.posterior.settings import check_learn, first_theta
+from tercet.posterior.walks import Hamiltonian, Matrices, Part, State, refine
 from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
 from tercet.triplets import Triplets
 
@@ -69,30 +73,69 @@ def test_the_metric_learns_from_the_widths_that_are_seen():
     shapes[:, 0] += 0.3 * rng.standard_normal((400, D))
     etas = 0.5 * rng.standard_normal((400, 1))
     points = shapes * np.exp(etas)[:, :, None]
-    found = chains._refine(metric, points, etas)
+    found = refine(metric, points, etas)
     diagonal = np.diag(found.A)
     assert diagonal[0] > 3 * diagonal[1:].max()
     assert found.widths == pytest.approx([0.5], rel=0.15)
-    thin = chains._refine(make_metric(np.diag(A).copy()[None], metric.widths), points, etas)
+    thin = refine(make_metric(np.diag(A).copy()[None], metric.widths), points, etas)
     assert thin.A.shape == (1, N)
     assert thin.A[0, 0] > 3 * thin.A[0, 1:].max()
 
 
 def test_few_draws_teach_nothing():
     metric = make_metric(0.01 * np.eye(N), np.array([0.1]))
-    assert chains._refine(metric, np.empty((5, N, D)), np.empty((5, 1))) is metric
+    assert refine(metric, np.empty((5, N, D)), np.empty((5, 1))) is metric
 
 
 def test_every_draw_is_reported_once():
     target, hill = found_hill()
     told = []
-    chain = run_hamiltonian(target, hill, 0, 70, 130, np.random.default_rng(0), told.append)
+    walk = Hamiltonian(target, hill, 70, 130)
+    [chain] = run_chains(walk, [np.random.default_rng(0)], 1, told.append)
     assert sum(told) == 200
     assert chain.points.shape == (130, N, D)
     assert chain.thetas.shape == (130, 0)
     assert np.isnan(chain.variances).all()  # drawn later, given the points
     assert np.isfinite(chain.log_posterior).all()
     assert chain.astray == 0
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_ends_one_chain_ends_all(error):
+    """The first report fails; the other chains stop after the block they are in."""
+    target, hill = found_hill()
+    told = []
+
+    def tick(count):
+        told.append(count)
+        if len(told) == 1:
+            raise error("no more")
+
+    rngs = [np.random.default_rng(k) for k in range(3)]
+    with pytest.raises(error, match="no more"):
+        run_chains(Hamiltonian(target, hill, 0, 100_000), rngs, 2, tick)
+    assert len(told) < 100
+
+
+def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
+    target, hill = found_hill()
+    walk = Hamiltonian(target, hill, 90, 130)
+    rng = np.random.default_rng(0)
+    [whole] = run_chains(walk, [np.random.default_rng(0)], 1, lambda count: None)
+    place, tools = walk.start(0, rng)
+    state, kept = State(0, 0, place, tools, rng.bit_generator.state), []
+    for number, phase in enumerate(walk.phases):
+        for length in (phase.length // 2, phase.length - phase.length // 2):
+            for array in state.tools.values():
+                array.setflags(write=False)  # as some backends hand them over
+            _, place, bits, part = go_on(walk, (state, length))
+            state = state._replace(done=state.done + length, place=place, rng=bits)
+            kept.append(part)
+        if number < 3:
+            draws = Part(*map(np.concatenate, zip(*kept, strict=True))) if phase.keeps else None
+            state = State(number + 1, 0, *walk.settle(state, draws), state.rng)
+            kept = []
+    np.testing.assert_array_equal(np.concatenate([part.points for part in kept]), whole.points)
 
 
 def test_a_mode_whose_exponent_runs_away_is_no_start():
@@ -115,3 +158,23 @@ def test_a_lapse_rate_is_never_held():
     target, _ = make_target(learn=("lapse",))
     assert not chains._ran_away(target, np.array([50.0]))
     assert np.array_equal(chains._held(target).priors, target.priors)
+
+
+def test_draws_of_the_warmup_are_not_held():
+    """2000 matrices of 40 x 40 numbers would be 26 MB."""
+    n = 40
+    points = np.random.default_rng(0).standard_normal((n, 2))
+    plan = Plan(STEModel(), 2, DistancePrior(2.0), {}, "elliptical_slice", 50, 1, 2000, "mode")
+    target = build_target(plan, noisy_triplets(points, 500, noise=0.3, random_state=0))
+    walk = Matrices(target, *plan.prior.matrices(n), [points], plan.warmup, plan.n_samples)
+    run_chains(
+        walk._replace(warmup=0), [np.random.default_rng(0)], 1, lambda count: None
+    )  # compiles
+    tracemalloc.start()
+    try:
+        [chain] = run_chains(walk, [np.random.default_rng(0)], 1, lambda count: None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert chain.points.shape == (50, n, n)
+    assert peak < 6 * chain.points.nbytes

@@ -73,7 +73,7 @@ def test_a_record_is_plain_and_complete():
         "python": platform.python_version(),
     }
     settings = found["settings"]
-    assert set(settings) == set(maker.get_params(deep=False)) - {"n_jobs", "progress"}
+    assert set(settings) == set(maker.get_params(deep=False)) - {"n_jobs", "progress", "checkpoint"}
     assert settings["n_samples"] == 20
     assert settings["learn"] == {"lapse": [1.0, 9.0]}
     assert settings["start"] == "Odd"

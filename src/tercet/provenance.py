@@ -40,7 +40,7 @@ def seed_for(entropy: int, *key: int) -> np.random.SeedSequence:
 def record(source: str, maker: Any, entropy: int, **more: Any) -> dict[str, Any]:
     """What to write down of draws that ``maker``, a scikit-learn object, made of this entropy."""
     settings = describe(maker)
-    for name in ("class", "n_jobs", "progress"):  # no draw depends on the last two
+    for name in ("class", "n_jobs", "progress", "checkpoint"):  # no draw depends on the last three
         settings.pop(name, None)
     return {
         "source": source,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device
+from tercet.bootstrap.keeping import fit_once, fit_replicates
 from tercet.bootstrap.replicates import (
     Outcome,
     is_finite,
@@ -30,6 +31,7 @@ from tercet.bootstrap.resampling import (
     sample_size,
 )
 from tercet.bootstrap.streamed import StreamReplicates, fit_streams
+from tercet.checkpoint import Checkpoint, PathLike
 from tercet.diagnosis import warn_about
 from tercet.embedder import (
     Embedder,
@@ -40,7 +42,6 @@ from tercet.embedder import (
     oriented,
     require,
 )
-from tercet.engine.backend import fit_anywhere
 from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
@@ -105,6 +106,9 @@ class Bootstrap(Maker):
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
+    checkpoint : path, optional
+        A file that keeps what is done; where it is there already, the run goes on with it. The
+        result is the same to the bit as without.
 
     Attributes
     ----------
@@ -140,6 +144,7 @@ class Bootstrap(Maker):
         device: str | None = None,
         random_state: Seed = None,
         progress: bool | None = None,
+        checkpoint: PathLike | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_samples = n_samples
@@ -154,6 +159,7 @@ class Bootstrap(Maker):
         self.device = device
         self.random_state = random_state
         self.progress = progress
+        self.checkpoint = checkpoint
 
     @classmethod
     def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
@@ -188,16 +194,21 @@ class Bootstrap(Maker):
             instead = " and parametric=False" if self.parametric else ""
             cure = f"use unit='screen'{instead}"
             warn_about_screens(triplets, "are drawn one by one here", cure)
-        entropy = entropy_of(self.random_state)
         task = self._task(triplets)
-        full = self._fit_all(task, entropy)
-        draw, spread = self._draw(triplets, task, full)
-        subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in range(self.n_samples)])
-        starts = [seed_for(entropy, STARTS, k) for k in range(self.n_samples)]
-        init = full.embedding if full and self.warm_start else None
-        solver = self.estimator.solver(init, self.device)
-        with progress_bar(self.n_samples, "replicates", self.progress) as bar:
-            fits = fit_anywhere(solver, task.problem, subsets, starts, self.n_jobs, bar.update)
+        drawn = {f"{self.unit}s": task.units.rows, f"sizes of {self.unit}s": task.units.ends}
+        with (
+            self._open_checkpoint(triplets, drawn) as checkpoint,
+            progress_bar(self.n_samples, "replicates", self.progress) as bar,
+        ):
+            entropy, numbers = checkpoint.entropy, range(self.n_samples)
+            full = self._fit_all(task, entropy, checkpoint)
+            draw, spread = self._draw(triplets, task, full)
+            subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
+            seeds = [seed_for(entropy, STARTS, k) for k in numbers]
+            init = full.embedding if full and self.warm_start else None
+            solver = self.estimator.solver(init, self.device)
+            work = solver, task.problem, subsets, seeds
+            fits = fit_replicates(checkpoint, *work, self.n_jobs, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
         return self._keep(fits, outcome, full, spread, triplets.names, entropy, len(task.every))
 
@@ -283,14 +294,14 @@ class Bootstrap(Maker):
         problem = build_problem(rows, triplets.n_objects, weights)
         return _Task(problem, counts, every, units, size)
 
-    def _fit_all(self, task: _Task, entropy: int) -> Fit | None:
+    def _fit_all(self, task: _Task, entropy: int, checkpoint: Checkpoint) -> Fit | None:
         """The embedding of all answers, where it is needed."""
         if not (self.parametric or self.correction or self.warm_start):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
-        fit = self.estimator.solver(device=self.device).solve_subsets(
-            task.problem, [task.every], [seed]
-        )[0]
+        work = task.problem, [task.every], [seed]
+        solver = self.estimator.solver(device=self.device)
+        fit = fit_once(checkpoint, lambda: solver.solve_subsets(*work)[0])
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
         return fit

@@ -6,8 +6,8 @@ A replicate is a list of rows of the comparisons, in which rows may repeat.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,10 @@ class Replicates(Sequence[Rows]):
     def __init__(self, draw: Draw, seeds: Sequence[np.random.SeedSequence]) -> None:
         self._draw = draw
         self._seeds = seeds
+
+    def only(self, numbers: Iterable[int]) -> Self:
+        """Some of them."""
+        return type(self)(self._draw, [self._seeds[k] for k in numbers])
 
     def __len__(self) -> int:
         return len(self._seeds)

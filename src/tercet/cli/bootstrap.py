@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from tercet.cli.common import (
+    add_checkpoint,
     add_command,
     add_effort,
     add_form,
@@ -62,6 +63,7 @@ def add_to(commands: Any) -> None:
         "--paper", action="store_true", help="the paper's settings: 20 subsamples of 40 %%"
     )
     add_out(parser, "all maps (npz)")
+    add_checkpoint(parser)
     add_effort(parser)
     add_form(parser)
 
@@ -71,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.bootstrap import Bootstrap
     from tercet.errors import InputError
 
-    check_out(options.out, options.file)
+    check_out(options.out, options.file, options.checkpoint)
     given = {
         "n_samples": options.samples,
         "fraction": options.fraction,
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     triplets = read_answers(options).triplets
     penalty = 0.0 if options.paper else options.penalty
     estimator = penalised(options.model or "ste", options.dim, penalty)
-    effort = effort_of(options)
+    effort = effort_of(options) | {"checkpoint": options.checkpoint}
     if options.paper:
         maker = Bootstrap.paper(estimator, **effort)
     else:

@@ -171,6 +171,16 @@ def add_out(parser: argparse.ArgumentParser, what: str, *, required: bool = Fals
     )
 
 
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """``--checkpoint``: a file that keeps what is done."""
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="keep what is done in FILE; the same command goes on from there after an interruption",
+    )
+
+
 def progress_of(options: argparse.Namespace) -> bool | None:
     """Whether to show progress: on a terminal only, and not if ``--quiet``."""
     return False if options.quiet else None

@@ -112,8 +112,9 @@ def _run(options: argparse.Namespace) -> int:
     except MemoryError:
         tell("there is not enough memory for this.")
         return 1
-    except KeyboardInterrupt:
-        print(f"\ntercet {options.command}: interrupted.", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        told = " ".join(["interrupted.", *getattr(error, "__notes__", ())])
+        print("\n" + one_line(f"tercet {options.command}: {told}"), file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("TERCET_TRACEBACK"):

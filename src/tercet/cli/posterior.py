@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import (
+    add_checkpoint,
     add_command,
     add_effort,
     add_form,
@@ -75,6 +76,7 @@ def add_to(commands: Any) -> None:
         help="the paper's settings: one chain of 500 elliptical slices, which is too short",
     )
     add_out(parser, "all maps (npz)")
+    add_checkpoint(parser)
     add_effort(parser)
     add_form(parser)
 
@@ -84,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.errors import InputError
     from tercet.posterior import Posterior
 
-    check_out(options.out, options.file)
+    check_out(options.out, options.file, options.checkpoint)
     given = {
         "n_samples": options.samples,
         "warmup": options.warmup,
@@ -96,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--paper settles --samples, --warmup, --chains and --learn; leave them.")
     model = options.model or ("ste" if options.paper else "ckl")
     estimator = make_estimator(model, options.dim)
-    effort = effort_of(options)
+    effort = effort_of(options) | {"checkpoint": options.checkpoint}
     if options.paper:
         maker = Posterior.paper(estimator, **effort)
     else:

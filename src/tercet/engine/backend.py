@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -10,10 +12,10 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import LARGE, Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
+from tercet.engine.fit import LARGE, Done, Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
 from tercet.engine.memory import keep_freed_memory
 from tercet.engine.on_dask import require_running, run_on_dask
-from tercet.engine.parcel import Parcel, pack, unpack
+from tercet.engine.parcel import Parcel, Shared, unpack
 from tercet.engine.problem import Problem
 from tercet.errors import TercetError
 from tercet.parallel import threads_at_most
@@ -29,7 +31,7 @@ def fit_anywhere(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_jobs: int | None = None,
-    done: Callable[[int], object] | None = None,
+    done: Done | None = None,
 ) -> list[Fit]:
     """Solve the problems of many subsets, as `fit_subsets` does, on the active joblib backend.
 
@@ -43,7 +45,8 @@ def fit_anywhere(
     spans = batches(solver, problem, len(subsets), n_workers)
     tasks = _grouped(spans, len(problem.comparisons), n_workers)
     work = _Work(solver, problem, subsets, seeds)
-    return collect(run_anywhere(_solve_batches, work, tasks, n_jobs), done)
+    with closing(run_anywhere(_solve_batches, work, tasks, n_jobs)) as parts:
+        return collect(parts, done)
 
 
 class _Work(NamedTuple):
@@ -92,12 +95,12 @@ def count_workers(n_jobs: int | None) -> int:
 
 def run_anywhere(
     function: Callable[[S, I], R],
-    shared: S,
+    shared: S | Shared[S],
     items: Iterable[I],
     n_jobs: int | None = None,
     *,
     in_order: bool = True,
-) -> Iterator[R]:
+) -> Generator[R, None, None]:
     """Call ``function(shared, item)`` for every item on the active joblib backend.
 
     Where that is other processes, ``shared`` goes to each of them once, not once per item, and a
@@ -107,7 +110,7 @@ def run_anywhere(
     ----------
     function : callable
     shared : object
-        Large data, such as tuples of arrays.
+        Large data, such as tuples of arrays; as `Shared` where the next call shares them too.
     items : iterable
         Small ones: each travels with its call.
     n_jobs : int, optional
@@ -116,16 +119,17 @@ def run_anywhere(
         Whether results come in the order of the items, or as they are known.
     """
     backend = get_active_backend()[0]
+    whole: Shared[S] = shared if isinstance(shared, Shared) else Shared(shared)
     if (client := getattr(backend, "client", None)) is not None:
         patience = backend.wait_for_workers_timeout or 0.0
         with backend.retrieval_context():  # a worker that waits makes room for those it waits for
-            yield from run_on_dask(client, patience, _Call(function), pack(shared), items, in_order)
+            yield from run_on_dask(client, patience, _Call(function), whole.parcel, items, in_order)
     elif count_workers(n_jobs) == 1:
-        yield from (_on_one_thread(function, shared, item) for item in items)
+        yield from (_on_one_thread(function, whole.value, item) for item in items)
     elif getattr(backend, "supports_sharedmem", False):
-        yield from _in_parallel(backend, function, shared, items, n_jobs, in_order)
+        yield from _in_parallel(backend, function, whole.value, items, n_jobs, in_order)
     else:
-        yield from _in_parallel(backend, _Call(function), pack(shared), items, n_jobs, in_order)
+        yield from _in_parallel(backend, _Call(function), whole.parcel, items, n_jobs, in_order)
 
 
 def _in_parallel(
@@ -135,16 +139,31 @@ def _in_parallel(
     items: Iterable[I],
     n_jobs: int | None,
     in_order: bool,
-) -> Iterator[R]:
+) -> Generator[R, None, None]:
     streams = getattr(backend, "supports_return_generator", False)
     way = ("generator" if in_order else "generator_unordered") if streams else "list"
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as=way)
     try:
-        yield from parallel(delayed(function)(shared, item) for item in items)
+        results = parallel(delayed(function)(shared, item) for item in items)
+        with _closed_quietly(results):
+            for result in results:  # noqa: UP028 (joblib would be told of an end before we are)
+                yield result
     except TerminatedWorkerError as error:
         raise TercetError(
             "a process was ended from outside, perhaps for lack of memory; use fewer jobs."
         ) from error
+
+
+@contextmanager
+def _closed_quietly(results: Any) -> Iterator[None]:
+    """Cancel what is left without joblib's warning: whoever asked was interrupted, or failed."""
+    try:
+        yield
+    finally:
+        if hasattr(results, "close"):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".*tasks.* have been", UserWarning)
+                results.close()
 
 
 class _Call:

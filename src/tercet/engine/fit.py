@@ -80,6 +80,9 @@ class Fit(NamedTuple):
     reason: str
 
 
+Done = Callable[[list[Fit]], object]
+
+
 class Solver(Protocol):
     """Whatever turns the comparisons of a problem into a fit."""
 
@@ -286,12 +289,13 @@ def fit_subsets(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_threads: int | None = None,
-    done: Callable[[int], object] | None = None,
+    done: Done | None = None,
 ) -> list[Fit]:
     """Solve the problems of many subsets of the rows (repeats allowed), side by side on threads.
 
     Each subset has its own seed, so the result does not depend on the number of threads. The
-    sequence may make a subset when it is asked for it. ``done`` is told how many were just fitted.
+    sequence may make a subset when it is asked for it. ``done`` is given the fits as they
+    come, some at a time and in order.
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
@@ -304,7 +308,11 @@ def fit_subsets(
     if n_threads <= 1:
         return collect(map(batch, spans), done)
     with ThreadPoolExecutor(n_threads) as pool:
-        return collect(pool.map(batch, spans), done)
+        try:
+            return collect(pool.map(batch, spans), done)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def batches(solver: Solver, problem: Problem, count: int, n_workers: int) -> list[slice]:
@@ -324,13 +332,13 @@ def share(problem: Problem, count: int, n_workers: int) -> int:
     return max(1, -(-count // max(1, number)))
 
 
-def collect(parts: Iterable[list[Fit]], done: Callable[[int], object] | None = None) -> list[Fit]:
-    """Join the fits of batches as they come, and tell how many came."""
+def collect(parts: Iterable[list[Fit]], done: Done | None = None) -> list[Fit]:
+    """Join the fits of batches, and hand over each batch as it comes."""
     fits: list[Fit] = []
     for part in parts:
         fits += part
         if done is not None:
-            done(len(part))
+            done(part)
     return fits
 
 

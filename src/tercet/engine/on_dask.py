@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tercet.engine.parcel import Parcel
 from tercet.errors import TercetError
+
+_placed: WeakKeyDictionary[Parcel, Any] = WeakKeyDictionary()  # futures of parcels in use
 
 _LOOK = 0.5  # seconds between two looks whether anybody is still there
 
@@ -44,7 +47,7 @@ def run_on_dask(
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-        data = client.submit(_same, parcel, pure=False)
+        data = _place(client, parcel)
         tasks = client.map(_Task(function), list(items), parcel=data, pure=False)
     futures = dict(enumerate(tasks))
     del tasks
@@ -67,6 +70,14 @@ def run_on_dask(
         while waited_for in known:
             yield known.pop(waited_for)
             waited_for += 1
+
+
+def _place(client: Any, parcel: Parcel) -> Any:
+    """Where on the cluster the data are; those of a run before are there still."""
+    data = _placed.get(parcel)
+    if data is None or data.client is not client:
+        data = _placed[parcel] = client.submit(_same, parcel, pure=False)
+    return data
 
 
 def require_running(client: Any) -> None:

@@ -11,13 +11,16 @@ compiled anew.
 from __future__ import annotations
 
 import pickle
+from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
+
+S = TypeVar("S")
 
 _KEPT = 2  # so many at most in a process, those used last
 _opened: dict[str, Any] = {}
@@ -30,6 +33,18 @@ class Parcel:
     def __init__(self, data: NDArray[np.uint8], name: str) -> None:
         self.data = data
         self.name = name
+
+
+class Shared(Generic[S]):
+    """Data that several runs share: packed at most once, and not again for the next run."""
+
+    def __init__(self, value: S) -> None:
+        self.value = value
+
+    @cached_property
+    def parcel(self) -> Parcel:
+        """The data, packed."""
+        return pack(self.value)
 
 
 def pack(value: Any) -> Parcel:

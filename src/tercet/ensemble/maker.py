@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from tercet.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.ensemble.ensemble import Ensemble
 from tercet.errors import DataWarning
+from tercet.provenance import Seed, describe
 from tercet.triplets import Triplets
 from tercet.uncertainty import Floats
 
@@ -23,6 +26,8 @@ class Maker(BaseEstimator):  # type: ignore[misc]
 
     ensemble_: Ensemble
     classes_: NDArray[np.int64]
+    random_state: Seed
+    checkpoint: PathLike | None
 
     def predict_proba(self, Q: Any) -> Floats:
         """Probability (m, 2) that the next person answers "far" and "near", for STE, TSTE, CKL."""
@@ -40,6 +45,17 @@ class Maker(BaseEstimator):  # type: ignore[misc]
         has_answers = ensemble.model is not None and ensemble.model.is_probability
         ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
         return np.where(ask(Q) > 0.5, 1, -1)
+
+    def _open_checkpoint(self, triplets: Triplets, more: Mapping[str, Any]) -> Checkpoint:
+        """The checkpoint of a fit to these answers; ``more`` is what else they depend on."""
+        data = {
+            "comparisons": triplets.array,
+            "weights": triplets.weights,
+            "number of objects": triplets.n_objects,
+            "names of objects": triplets.names,
+            **more,
+        }
+        return open_checkpoint(self.checkpoint, describe(self), data, self.random_state)
 
 
 def warn_about_screens(triplets: Triplets, what: str, cure: str, stacklevel: int = 2) -> None:

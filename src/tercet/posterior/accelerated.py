@@ -9,7 +9,8 @@ import numpy as np
 from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.errors import TercetError
 from tercet.models.base import Array
-from tercet.posterior.chains import Chain, Hill, Tick
+from tercet.posterior.chains import Chain, Hill
+from tercet.posterior.running import Tick
 from tercet.posterior.target import Target
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def run_in_lockstep(
     target: Target,
     hill: Hill,
     starts: list[tuple[Array, Array]],
-    n_chains: int,
+    rngs: list[np.random.Generator],
     warmup: int,
     n_samples: int,
     seed: np.random.SeedSequence,
@@ -29,9 +30,10 @@ def run_in_lockstep(
     """Warm up and run chains; chain c begins at points and theta of start c modulo their number.
 
     Chains that begin at the same point are a superchain, as nested R-hat wants them. All chains
-    have random numbers of one seed, so that a chain depends on how many there are.
+    have random numbers of one seed, so that a chain depends on how many there are; ``rngs``, one a
+    chain, are for what is drawn apart.
     """
-    device = find_device("gpu")
+    device, n_chains = find_device("gpu"), len(rngs)
     from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
     from tercet.accelerator.target import bytes_a_chain
 
@@ -53,9 +55,9 @@ def run_in_lockstep(
         _, kept = draw_chains(sampler, tuned, n_samples)
     unknown = np.full(n_samples, np.nan)
     return [
-        Chain(points.astype(np.float64), etas[:, 1:], unknown, -energies, int(divergent.sum()))
-        for points, etas, energies, divergent in zip(
-            kept.points, kept.etas, kept.energies, kept.divergent, strict=True
+        Chain(points.astype(np.float64), etas[:, 1:], unknown, -energies, int(divergent.sum()), rng)
+        for points, etas, energies, divergent, rng in zip(
+            kept.points, kept.etas, kept.energies, kept.divergent, rngs, strict=True
         )
     ]
 

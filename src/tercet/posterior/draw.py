@@ -1,41 +1,32 @@
-"""From answers to draws: the target, the chains on threads, and what is drawn apart."""
+"""From answers to draws: the target, the walk of its chains, and what is drawn apart."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import replace
-from threading import Event
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from tercet.checkpoint import NOTHING_KEPT, Checkpoint
 from tercet.compiled import announce_compilation, jit
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import Descent, Objective, Options
+from tercet.engine.fit import Objective
 from tercet.engine.kernels import value_and_gradient
 from tercet.engine.problem import build_problem
 from tercet.models import Model, TSTEModel
 from tercet.models.base import Array
 from tercet.posterior import hamiltonian
-from tercet.posterior.chains import (
-    Chain,
-    Hill,
-    Tick,
-    explore,
-    jittered,
-    run_elliptical,
-    run_hamiltonian,
-    run_matrices,
-)
+from tercet.posterior.chains import Chain, explore, find_maps, jittered
 from tercet.posterior.diagnostics import distances_to_watch
-from tercet.posterior.laplace import sample_laplace
 from tercet.posterior.priors import DistancePrior, NormalPrior, log_normal
+from tercet.posterior.running import run_chains
 from tercet.posterior.scale import draw_variance
 from tercet.posterior.settings import PARAMETERS, Learn, first_theta, natural, theta_priors
 from tercet.posterior.target import Target, energy_and_gradient
+from tercet.posterior.walks import Elliptical, Hamiltonian, Laplace, Matrices, Walk
 from tercet.progress import progress_bar
 from tercet.provenance import seed_for
 from tercet.triplets import Triplets
@@ -87,35 +78,35 @@ class Drawn(NamedTuple):
 
 
 def draw(
-    plan: Plan, triplets: Triplets, entropy: int, n_threads: int, progress: bool | None = None
+    plan: Plan,
+    triplets: Triplets,
+    entropy: int,
+    n_jobs: int | None,
+    progress: bool | None = None,
+    kept: Checkpoint = NOTHING_KEPT,
 ) -> Drawn:
-    """Draw from the posterior; every chain has its own seed.
+    """Draw from the posterior, or go on with what a checkpoint has; every chain has its own seed.
 
     BLAS is held to one thread: with more, the last bits of the metric would depend on how many.
     """
     with one_blas_thread():
-        return _draw(plan, triplets, entropy, n_threads, progress)
-
-
-def _draw(
-    plan: Plan, triplets: Triplets, entropy: int, n_threads: int, progress: bool | None
-) -> Drawn:
-    announce_compilation(hamiltonian.sample)
-    target = build_target(plan, triplets)
-    seeds = range(plan.n_chains)
-    rngs = [np.random.default_rng(seed_for(entropy, _CHAIN, k)) for k in seeds]
-    searching = [np.random.default_rng(seed_for(entropy, _START, k)) for k in seeds]
-    if plan.device == "gpu":
-        searching = searching[: plan.superchains or None]
-        return _draw_in_lockstep(plan, target, searching, rngs, entropy, progress)
-    if isinstance(plan.prior, DistancePrior):
-        run = _matrix_runner(plan, target, plan.prior, searching)
-    else:
-        run = _point_runner(plan, target, plan.prior, searching)
-    total = plan.n_chains * (plan.warmup + plan.n_samples)
-    with progress_bar(total, "draws", progress) as bar:
-        chains = _side_by_side(lambda k, tick: run(k, rngs[k], tick), seeds, n_threads, bar.update)
-    return _collect(plan, target, chains, rngs)
+        announce_compilation(hamiltonian.sample)
+        target = build_target(plan, triplets)
+        rngs, searching = (
+            [np.random.default_rng(seed_for(entropy, what, k)) for k in range(plan.n_chains)]
+            for what in (_CHAIN, _START)
+        )
+        if plan.device == "gpu":
+            return _draw_in_lockstep(plan, target, searching, rngs, entropy, progress)
+        search = _Search(searching, n_jobs, kept)
+        if isinstance(plan.prior, DistancePrior):
+            walk = _matrix_walk(plan, plan.prior, target, search)
+        else:
+            walk = _point_walk(plan, plan.prior, target, search)
+        total = plan.n_chains * (plan.warmup + plan.n_samples)
+        with progress_bar(total, "draws", progress) as bar:
+            chains = run_chains(walk, rngs, n_jobs, bar.update, kept)
+        return _collect(plan, target, chains)
 
 
 def _draw_in_lockstep(
@@ -126,9 +117,10 @@ def _draw_in_lockstep(
     entropy: int,
     progress: bool | None,
 ) -> Drawn:
-    """Draw on the accelerator, from as many starts as there are generators to search with."""
+    """Draw on the accelerator, from as many starts as there are superchains."""
     from tercet.posterior.accelerated import run_in_lockstep  # imports JAX
 
+    searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
     hill = explore(target, plan.model, theta, plan.n_components, searching)
     starts = [jittered(hill, k, rng) for k, rng in enumerate(searching)]
@@ -136,28 +128,9 @@ def _draw_in_lockstep(
     total = plan.n_chains * (plan.warmup + plan.n_samples)
     with progress_bar(total, "draws", progress) as bar:
         chains = run_in_lockstep(
-            target, hill, starts, plan.n_chains, plan.warmup, plan.n_samples, seed, bar.update
+            target, hill, starts, rngs, plan.warmup, plan.n_samples, seed, bar.update
         )
-    return _collect(plan, target, chains, rngs)
-
-
-def _side_by_side(
-    run: Callable[[int, Tick], Chain], numbers: range, n_threads: int, tick: Tick
-) -> list[Chain]:
-    """Run chains on threads; an interruption ends them all at their next tick."""
-    stop = Event()
-
-    def tick_or_stop(count: int) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        tick(count)
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            return list(pool.map(lambda k: run(k, tick_or_stop), numbers))
-        except BaseException:
-            stop.set()
-            raise
+    return _collect(plan, target, chains)
 
 
 def build_target(plan: Plan, triplets: Triplets) -> Target:
@@ -186,60 +159,42 @@ def build_target(plan: Plan, triplets: Triplets) -> Target:
     )
 
 
-Run = Callable[[int, np.random.Generator, Tick], Chain]
+class _Search(NamedTuple):
+    """How places for chains to start from are searched for."""
+
+    rngs: Sequence[np.random.Generator]  # one a chain
+    n_jobs: int | None
+    kept: Checkpoint
 
 
-def _point_runner(
-    plan: Plan, target: Target, prior: NormalPrior, searching: list[np.random.Generator]
-) -> Run:
-    """How chain k draws points."""
+def _point_walk(plan: Plan, prior: NormalPrior, target: Target, search: _Search) -> Walk:
+    """How chains draw points."""
     d, warmup, count = plan.n_components, plan.warmup, plan.n_samples
-    if plan.start == "likelihood" and plan.sampler == "elliptical_slice":
-        starts = _maxima(plan, target, searching)
+    block = prior.covariance(d)
+    if plan.sampler == "elliptical_slice" and plan.start == "likelihood":
+        starts = [_in_best_size(target, X) for X in _maxima(plan, target, search)]
+        return Elliptical(target, block, starts, None, warmup, count)
     theta = first_theta(plan.learn, plan.model)
-    hill: Hill | None = None
-    if plan.start == "mode" or plan.sampler != "elliptical_slice":
-        hill = explore(target, plan.model, theta, d, searching)
-
-    def run(k: int, rng: np.random.Generator, tick: Tick) -> Chain:
-        if plan.sampler == "laplace" and hill:
-            points, variances = sample_laplace(target, hill.mode, count, rng)
-            tick(count)
-            unknown = np.full(count, np.nan)
-            return Chain(points, np.empty((count, 0)), variances, unknown, 0)
-        if plan.sampler == "hmc" and hill:
-            return run_hamiltonian(target, hill, k, warmup, count, rng, tick)
-        X = jittered(hill, k, rng)[0] if hill else starts[k]
-        log_scale = hill.mode.log_scale if hill else target.scale_mean
-        block = prior.covariance(d)
-        return run_elliptical(target, block, X, log_scale, warmup, count, rng, tick)
-
-    return run
+    hill = explore(target, plan.model, theta, d, *search)
+    if plan.sampler == "laplace":
+        return Laplace(target, hill.mode, count)
+    if plan.sampler == "hmc":
+        return Hamiltonian(target, hill, warmup, count)
+    return Elliptical(target, block, None, hill, warmup, count)
 
 
-def _matrix_runner(
-    plan: Plan, target: Target, prior: DistancePrior, searching: list[np.random.Generator]
-) -> Run:
-    """How chain k draws distance matrices: from the distances of a maximum of the likelihood."""
+def _matrix_walk(plan: Plan, prior: DistancePrior, target: Target, search: _Search) -> Walk:
+    """How chains draw distance matrices: from the distances of a maximum of the likelihood."""
     centre, root = prior.matrices(target.problem.n_objects)
-    starts = _maxima(plan, target, searching)
-
-    def run(k: int, rng: np.random.Generator, tick: Tick) -> Chain:
-        D = np.linalg.norm(starts[k][:, None] - starts[k], axis=2)
-        return run_matrices(target, centre, root, D, plan.warmup, plan.n_samples, rng, tick)
-
-    return run
+    starts = _maxima(plan, target, search)
+    return Matrices(target, centre, root, starts, plan.warmup, plan.n_samples)
 
 
-def _maxima(plan: Plan, target: Target, searching: list[np.random.Generator]) -> list[Array]:
+def _maxima(plan: Plan, target: Target, search: _Search) -> list[Array]:
     """A maximum of the likelihood for every chain, all after the first from random places."""
-    objective, found = Objective(plan.model, plan.n_components), []
-    for k, rng in enumerate(searching):
-        options = Options() if k == 0 else Options(start="random")
-        X = Descent(objective, options).solve(target.problem, rng).embedding
-        X = X - X.mean(axis=0)
-        found.append(_in_best_size(target, X) if isinstance(plan.prior, NormalPrior) else X)
-    return found
+    objective = Objective(plan.model, plan.n_components)
+    found = find_maps(objective, target.problem, None, *search)
+    return [X - X.mean(axis=0) for X in found]
 
 
 def _in_best_size(target: Target, X: Array) -> Array:
@@ -267,9 +222,7 @@ def _in_best_size(target: Target, X: Array) -> Array:
     return np.asarray(X * math.exp(best.x))
 
 
-def _collect(
-    plan: Plan, target: Target, chains: list[Chain], rngs: list[np.random.Generator]
-) -> Drawn:
+def _collect(plan: Plan, target: Target, chains: list[Chain]) -> Drawn:
     """Draw what is drawn apart, and gather what tells whether the chains agree."""
     draws = np.concatenate([chain.points for chain in chains])
     thetas = np.concatenate([chain.thetas for chain in chains])
@@ -283,11 +236,8 @@ def _collect(
         centred = draws - draws.mean(axis=1, keepdims=True)
         if plan.sampler != "elliptical_slice":
             block = plan.prior.covariance(plan.n_components)
-            parts = zip(np.split(centred, plan.n_chains), rngs, strict=True)
-            placed = [
-                _place(target, block, X, v, rng)
-                for (X, rng), v in zip(parts, np.split(variances, plan.n_chains), strict=True)
-            ]
+            parts = zip(np.split(centred, plan.n_chains), chains, strict=True)
+            placed = [_place(target, block, X, chain.variances, chain.rng) for X, chain in parts]
             draws = np.concatenate([X for X, _ in placed])
             variances = np.concatenate([v for _, v in placed])
         if plan.prior.learned:

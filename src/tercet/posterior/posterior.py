@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device, find_device
+from tercet.checkpoint import PathLike
 from tercet.diagnosis import warn_about
 from tercet.embedder import Embedder, is_count, oriented, require
 from tercet.ensemble import Ensemble
@@ -20,7 +21,7 @@ from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Drawn, Plan, draw
 from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.settings import check_learn, default_prior
-from tercet.provenance import Seed, entropy_of, record
+from tercet.provenance import Seed, record
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets, as_triplets
 
@@ -66,11 +67,15 @@ class Posterior(Maker):
         same steps together, which pays for many chains (n_chains=1000, n_samples=50); "auto"
         uses it from 64 on, if there is one. For sampler "hmc".
     n_jobs : int, optional
-        Threads, one a chain at most; all cores by default and with -1. The result does not depend
-        on it.
+        Threads, one a chain at most; all cores by default and with -1. Inside
+        ``joblib.parallel_config(backend=...)`` chains run on that backend instead, n_jobs being its
+        own. The result does not depend on either.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
+    checkpoint : path, optional
+        A file that keeps what is done; where it is there already, the run goes on with it. The
+        result is the same to the bit as without.
 
     Attributes
     ----------
@@ -106,6 +111,7 @@ class Posterior(Maker):
         n_jobs: int | None = None,
         random_state: Seed = None,
         progress: bool | None = None,
+        checkpoint: PathLike | None = None,
     ) -> None:
         self.estimator = estimator
         self.prior = prior
@@ -119,6 +125,7 @@ class Posterior(Maker):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
+        self.checkpoint = checkpoint
         self._check_estimator()
 
     @classmethod
@@ -160,8 +167,11 @@ class Posterior(Maker):
             "the posterior takes them as independent",
             "keep one answer a screen, or use Bootstrap(..., unit='screen')",
         )
-        entropy = entropy_of(self.random_state)
-        drawn = draw(plan, triplets, entropy, count_threads(self.n_jobs), self.progress)
+        prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
+        matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
+        with self._open_checkpoint(triplets, matrices) as kept:
+            entropy = kept.entropy
+            drawn = draw(plan, triplets, entropy, self.n_jobs, self.progress, kept)
         self.diagnostics_: Diagnostics | None = None
         if plan.sampler != "laplace" and plan.n_samples >= 4:
             self.diagnostics_ = diagnose_chains(drawn.watched, drawn.astray, plan.superchains)
@@ -189,6 +199,7 @@ class Posterior(Maker):
         estimator._check_parameters()
         for name in ("n_samples", "n_chains"):
             require(self, name, is_count(getattr(self, name)), "a positive whole number")
+        count_threads(self.n_jobs)
         valid = self.warmup is None or self.warmup == 0 or is_count(self.warmup)
         require(self, "warmup", valid, "a whole number from 0")
         require(self, "start", self.start in ("mode", "likelihood"), "'mode' or 'likelihood'")

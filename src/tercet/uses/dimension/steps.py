@@ -81,7 +81,14 @@ def cross_validate(
 ) -> Folds:
     """Fit every split and predict the rows that it left out."""
     problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
-    fits = fit_anywhere(estimator.solver(), problem, splits.train, splits.seeds, n_jobs, done)
+    fits = fit_anywhere(
+        estimator.solver(),
+        problem,
+        splits.train,
+        splits.seeds,
+        n_jobs,
+        lambda fits: done(len(fits)),
+    )
     model, d, m = estimator.model(), estimator.n_components, len(triplets)
     weights = np.ones(m) if triplets.weights is None else triplets.weights
     right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(fits))

@@ -1,0 +1,142 @@
+"""Begin a checkpoint, or go on with the one that is there if it belongs to the same run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tercet.checkpoint.file import create, open_file, read_about, telling
+from tercet.checkpoint.rows import Checkpoint
+from tercet.errors import DataWarning, InputError
+from tercet.provenance import Seed, entropy_of, versions
+
+PathLike = str | os.PathLike[str]
+
+# On the first three no draw depends, and the seed is asked for apart.
+_PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state")
+
+
+def open_checkpoint(
+    path: PathLike | None,
+    settings: Mapping[str, Any],
+    data: Mapping[str, Any],
+    random_state: Seed,
+) -> Checkpoint:
+    """Begin a checkpoint, or go on with the one that is there.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file; None keeps nothing.
+    settings : mapping
+        All parameters by name, as `provenance.describe` returns them.
+    data : mapping
+        The answers: arrays and whatever JSON knows, by what to call them in a message.
+    random_state : None, int or numpy.random.Generator
+        With None the seed of the checkpoint counts, if there is one.
+    """
+    if path is None:
+        return Checkpoint(entropy_of(random_state), None)
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"checkpoint takes the name of a file, got {path!r}.")
+    _check_place(Path(path))
+    name = os.fspath(path)
+    wanted = {
+        "settings": {k: v for k, v in settings.items() if k not in _PASSED_OVER},
+        "data": {what: fingerprint(value) for what, value in data.items()},
+        "versions": versions() | {"processor": _processor()},
+    }
+    file = open_file(name)
+    try:
+        with telling(name):
+            known = read_about(file, name)
+            if known is None:
+                entropy = entropy_of(random_state)
+                create(file, wanted | {"seed": str(entropy)})
+            else:
+                entropy = _agree(name, known, json.loads(json.dumps(wanted)), random_state)
+    except BaseException:
+        file.close()
+        raise
+    return Checkpoint(entropy, file, name)
+
+
+def fingerprint(value: Any) -> str:
+    """Letters that differ where arrays, texts or numbers differ."""
+    digest = hashlib.sha256()
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    else:
+        digest.update(json.dumps(value).encode())
+    return digest.hexdigest()[:32]
+
+
+# --- inside -----------------------------------------------------------------------------------
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"the checkpoint {path} is a folder; give the name of a file in it.")
+    if not path.parent.is_dir():
+        raise InputError(
+            f"the checkpoint {path} cannot be written: there is no folder {path.parent}."
+        )
+
+
+def _processor() -> str:
+    """The kind of processor: compiled code uses what it has, and last bits may differ."""
+    from llvmlite.binding import get_host_cpu_name
+
+    name: str = get_host_cpu_name()
+    return name
+
+
+def _agree(
+    path: str, known: Mapping[str, Any], wanted: Mapping[str, Any], random_state: Seed
+) -> int:
+    """The seed of a checkpoint, if it belongs to the same run."""
+    entropy = int(known["seed"])
+    before, now = _flat(known["settings"]), _flat(wanted["settings"])
+    found = [
+        f"{key} is {now.get(key)!r} and was {before.get(key)!r}" for key in _other(before, now)
+    ]
+    found += [f"other {what}" for what in _other(known["data"], wanted["data"])]
+    if random_state is not None and (given := entropy_of(random_state)) != entropy:
+        found.append(f"the seed is {given} and was {entropy}")
+    if found:
+        raise InputError(
+            f"the checkpoint {path} belongs to another run: {'; '.join(found)}. Give this run "
+            "another file, or delete that one if it is of no use."
+        )
+    before, now = known["versions"], wanted["versions"]
+    if changed := _other(before, now):
+        told = ", ".join(f"{key} {now.get(key)}, was {before.get(key)}" for key in changed)
+        warnings.warn(
+            f"the checkpoint {path} was begun with other versions ({told}): the result is as "
+            "good, but its last bits may differ from those of an undisturbed run.",
+            DataWarning,
+            stacklevel=5,
+        )
+    return entropy
+
+
+def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Names under which two mappings differ."""
+    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
+
+
+def _flat(settings: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
+    """Settings of settings by names such as ``penalty of the estimator``."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        inner = isinstance(value, dict) and value
+        found |= _flat(value, f" of the {key}{owner}") if inner else {f"{key}{owner}": value}
+    return found
