@@ -284,3 +284,11 @@ def test_chains_that_do_not_fit_are_counted_before(monkeypatch):
     monkeypatch.setattr(accelerated, "memory_of", lambda device: 200_000)
     with pytest.raises(TercetError, match=r"256 chains need about .* use n_chains=\d+ or fewer"):
         fitted(ANSWERS, tc.STE(2))
+
+
+def test_chains_on_a_gpu_keep_no_checkpoint(tmp_path):
+    answers = random_comparisons(8, 60, random_state=0)
+    settings = {"n_chains": 64, "n_samples": 4, "checkpoint": tmp_path / "run.ckpt"}
+    with pytest.raises(InputError, match="keep no checkpoint"):
+        tc.Posterior(tc.STE(2), device="gpu", **settings).fit(answers)
+    assert tc.Posterior(tc.STE(2), device="auto", **settings)._plan().device == "cpu"

@@ -5,6 +5,7 @@ import pytest
 
 import tercet as tc
 from tercet.bootstrap.replicates import Outcome, judge, warn_about_replicates
+from tercet.bootstrap.resampling import Replicates
 from tercet.engine.fit import Fit
 from tercet.errors import ConvergenceWarning, SeparableWarning
 from tercet.simulate import gaussian_mixture, true_triplets
@@ -18,9 +19,13 @@ def fit(X=POINTS, loss=1.0, converged=True, separable=False, reason="converged")
     return Fit(X, loss, 5, converged, separable, reason)
 
 
+def always(rows, count=1):
+    return Replicates(lambda rng: rows, np.random.SeedSequence(0).spawn(count))
+
+
 def counted(fits, estimator=None, triplets=TRUE):
     objective = (estimator or tc.STE(2)).objective()
-    return judge(fits, objective, triplets, [HALF] * len(fits))
+    return judge(fits, objective, triplets, always(HALF, len(fits)))
 
 
 def swapped(X):
@@ -57,7 +62,7 @@ def test_one_wrong_answer_anywhere_counts_and_one_that_was_not_drawn_does_not():
 
 def test_a_wrong_answer_after_many_right_ones_is_seen():
     many = np.concatenate([np.tile(TRUE.array[:500], (3, 1)), TRUE.array[:1, [0, 2, 1]]])
-    outcome = judge([fit()], tc.STE(2).objective(), tc.Triplets(many), [np.arange(len(many))])
+    outcome = judge([fit()], tc.STE(2).objective(), tc.Triplets(many), always(np.arange(len(many))))
     assert outcome.counts["separable"] == 0
 
 

@@ -104,3 +104,18 @@ def test_replicates_are_drawn_when_asked_for_and_always_the_same():
         np.testing.assert_array_equal(replicates[k], every[k])
     assert [rows.tolist() for rows in replicates[3:9]] == [rows.tolist() for rows in every[3:]]
     assert len({tuple(rows) for rows in every}) == 5
+
+
+def test_the_first_rows_are_remembered_and_drawn_where_they_are_not():
+    drawn = []
+
+    def draw(rng):
+        drawn.append(1)
+        return rng.permutation(5000)
+
+    replicates = Replicates(draw, np.random.SeedSequence(0).spawn(4))
+    some = replicates.only([1, 3])
+    rows = some[1]
+    np.testing.assert_array_equal(replicates.head(3), rows[:1000])
+    assert len(drawn) == 1
+    np.testing.assert_array_equal(replicates.head(0), replicates[0][:1000])

@@ -13,6 +13,7 @@ import pytest
 
 import tercet as tc
 from tercet import streamed
+from tercet.bootstrap import streamed as replicates_of_streams
 from tercet.diagnosis import diagnose
 from tercet.engine import blocks
 from tercet.engine.blocks import loss_over_blocks, spectral_start_of_blocks
@@ -525,3 +526,44 @@ def test_more_answers_than_numpy_draws_from_are_drawn_in_groups(monkeypatch):
 def test_a_block_is_a_constant():
     """Other blocks would be other bits, and other replicates."""
     assert streamed.BLOCK_ROWS == 2**17
+
+
+def test_a_bootstrap_of_a_stream_goes_on_from_its_checkpoint(tmp_path, monkeypatch, small_blocks):
+    stream = saved(answers(), tmp_path / "a.npy")
+    boot = tc.Bootstrap(tc.STE(2, penalty=0.1), 4, fraction=0.4, correction=True, random_state=0)
+    expected = boot.fit(stream).ensemble_
+    boot.set_params(checkpoint=tmp_path / "run.ckpt")
+    fitted = []
+
+    def stop_at_the_third(work, number):
+        if len(fitted) == 2:
+            raise KeyboardInterrupt
+        fitted.append(number)
+        return solve(work, number)
+
+    solve = replicates_of_streams._solve
+    with monkeypatch.context() as patch:
+        patch.setattr(replicates_of_streams, "_solve", stop_at_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            boot.fit(stream)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            replicates_of_streams, "_solve", lambda work, k: fitted.append(k) or solve(work, k)
+        )
+        found = boot.fit(stream).ensemble_
+    assert fitted == [0, 1, 2, 3]
+    np.testing.assert_array_equal(found.draws, expected.draws)
+    np.testing.assert_array_equal(found.samples, expected.samples)
+    other = saved(answers(seed=1), tmp_path / "b.npy")
+    with pytest.raises(InputError, match="other comparisons"):
+        boot.fit(other)
+
+
+def test_a_stream_stays_on_the_cpu(tmp_path, monkeypatch, small_blocks):
+    monkeypatch.setenv("TERCET_JAX_PLATFORM", "cpu")
+    stream = saved(answers(), tmp_path / "a.npy")
+    with pytest.raises(InputError, match="fitted on the CPU"):
+        tc.STE(2, device="gpu").fit(stream)
+    auto = tc.STE(2, device="auto", random_state=0).fit(stream)
+    cpu = tc.STE(2, random_state=0).fit(stream)
+    np.testing.assert_array_equal(auto.embedding_, cpu.embedding_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -108,6 +109,14 @@ class StreamedTriplets:
         rows = self._stream.comparisons.read(start, stop).astype(np.uint32, copy=False)
         weights = self._stream.weights
         return rows, np.empty(0) if weights is None else weights.read(start, stop).ravel()
+
+    def digest(self) -> str:
+        """Letters that differ where answers or weights differ; takes one pass."""
+        digest = hashlib.sha256(f"{self.shape}".encode())
+        for number in range(self.n_blocks):
+            for part in self.read(number):
+                digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
 
     def blocks(self) -> Iterator[Triplets]:
         """One block after the other, as Triplets of all objects."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.accelerator.device import check_device
 from tercet.bootstrap.keeping import fit_once, fit_replicates
 from tercet.bootstrap.replicates import (
     Outcome,
@@ -20,7 +19,6 @@ from tercet.bootstrap.replicates import (
     warn_about_replicates,
 )
 from tercet.bootstrap.resampling import (
-    UNITS,
     Draw,
     Replicates,
     Rows,
@@ -30,6 +28,7 @@ from tercet.bootstrap.resampling import (
     resample,
     sample_size,
 )
+from tercet.bootstrap.settings import ALIGNMENTS, check_settings
 from tercet.bootstrap.streamed import StreamReplicates, fit_streams
 from tercet.checkpoint import Checkpoint, PathLike
 from tercet.diagnosis import warn_about
@@ -37,26 +36,21 @@ from tercet.embedder import (
     Embedder,
     Floats,
     as_stream,
-    is_count,
-    is_number,
     oriented,
-    require,
 )
-from tercet.engine.fit import Fit
+from tercet.engine.backend import fit_anywhere
+from tercet.engine.fit import Done, Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import Maker, warn_about_screens
 from tercet.errors import DataWarning, InputError, TercetError
 from tercet.metrics import satisfied, squared_distances
-from tercet.parallel import count_threads
 from tercet.progress import progress_bar
-from tercet.provenance import Seed, entropy_of, record, seed_for
+from tercet.provenance import Seed, record, seed_for
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["Bootstrap"]
-
-ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "none"}
 
 # What random numbers are for: the first word of the key that spawns a seed from the entropy. The
 # second is the number of the replicate, so no replicate depends on how many there are.
@@ -184,7 +178,7 @@ class Bootstrap(Maker):
         n_objects : int, optional
             Goes before the estimator's.
         """
-        self._check_parameters()
+        check_settings(self)
         n_objects = self.estimator.n_objects if n_objects is None else n_objects
         if isinstance(X, StreamedTriplets):
             return self._fit_stream(as_stream(X, y, n_objects))
@@ -207,8 +201,12 @@ class Bootstrap(Maker):
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
             solver = self.estimator.solver(init, self.device)
-            work = solver, task.problem, subsets, seeds
-            fits = fit_replicates(checkpoint, *work, self.n_jobs, bar.update)
+
+            def fit(some: list[int], done: Done) -> list[Fit]:
+                chosen = subsets.only(some), [seeds[k] for k in some]
+                return fit_anywhere(solver, task.problem, *chosen, self.n_jobs, done)
+
+            fits = fit_replicates(checkpoint, self.n_samples, fit, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
         return self._keep(fits, outcome, full, spread, triplets.names, entropy, len(task.every))
 
@@ -261,20 +259,28 @@ class Bootstrap(Maker):
                 "the answers into memory with tc.read_triplets."
             )
         warn_about(stream, min_answers=self.estimator.n_components + 1, stacklevel=4)
-        entropy = entropy_of(self.random_state)
-        keys = [(ROWS, k) for k in range(self.n_samples)]
-        replicates = StreamReplicates(stream, self.fraction, self._replaces, entropy, keys)
-        full, spread = None, 1.0
-        if self.correction or self.warm_start:
-            rng = np.random.default_rng(seed_for(entropy, ALL_ANSWERS))
-            full = self.estimator.solver(device=self.device).solve(stream, rng)
+        with (
+            self._open_checkpoint(stream, {}) as checkpoint,
+            progress_bar(self.n_samples, "replicates", self.progress) as bar,
+        ):
+            entropy, numbers = checkpoint.entropy, range(self.n_samples)
+            keys = [(ROWS, k) for k in numbers]
+            replicates = StreamReplicates(stream, self.fraction, self.replaces, entropy, keys)
+            full, spread = None, 1.0
+            if self.correction or self.warm_start:
+                rng = np.random.default_rng(seed_for(entropy, ALL_ANSWERS))
+                solver = self.estimator.solver(device=self.device)
+                full = fit_once(checkpoint, lambda: solver.solve(stream, rng))
             if self.correction:
                 spread = math.sqrt(replicates.size / (replicates.n_answers - replicates.size))
-        starts = [seed_for(entropy, STARTS, k) for k in range(self.n_samples)]
-        init = full.embedding if full and self.warm_start else None
-        solver = self.estimator.solver(init, self.device)
-        with progress_bar(self.n_samples, "replicates", self.progress) as bar:
-            fits = fit_streams(solver, replicates, starts, self.n_jobs, bar.update)
+            seeds = [seed_for(entropy, STARTS, k) for k in numbers]
+            init = full.embedding if full and self.warm_start else None
+            walk = self.estimator.solver(init, self.device)
+
+            def fit(some: list[int], done: Done) -> list[Fit]:
+                return fit_streams(walk, replicates, seeds, some, self.n_jobs, done)
+
+            fits = fit_replicates(checkpoint, self.n_samples, fit, bar.update)
         outcome = judge(fits, self.estimator.objective(), stream, replicates)
         names, count = stream.names, replicates.n_answers
         return self._keep(fits, outcome, full, spread, names, entropy, count)
@@ -312,7 +318,7 @@ class Bootstrap(Maker):
             near, far = squared_distances(full.embedding, triplets)
             model, d = self.estimator.model(), self.estimator.n_components
             return draw_answers(model.probability(near, far, d), task.counts), 1.0
-        draw = resample(task.units, task.size, self._replaces)
+        draw = resample(task.units, task.size, self.replaces)
         if not (self.correction and full):
             return draw, 1.0
         if runs_away(self.estimator.objective()) and satisfied(full.embedding, triplets).all():
@@ -325,57 +331,9 @@ class Bootstrap(Maker):
         return draw, math.sqrt(task.size / (task.units.number - task.size))
 
     @property
-    def _replaces(self) -> bool:
+    def replaces(self) -> bool:
+        """Whether units are drawn with replacement."""
         return self.fraction == 1.0 if self.replace is None else self.replace
-
-    def _check_parameters(self) -> None:
-        estimator = self.estimator
-        is_embedder = isinstance(estimator, Embedder)
-        require(self, "estimator", is_embedder, "an unfitted estimator such as STE(2)")
-        estimator._check_parameters()
-        require(self, "n_samples", is_count(self.n_samples), "a positive whole number")
-        valid = is_number(self.fraction) and 0.0 < self.fraction <= 1.0
-        require(self, "fraction", valid, "a number above 0 and up to 1")
-        require(self, "replace", self.replace in (None, True, False), "True, False or None")
-        require(self, "unit", self.unit in UNITS, _either(UNITS))
-        require(self, "alignment", self.alignment in ALIGNMENTS, _either(ALIGNMENTS))
-        count_threads(self.n_jobs)
-        if self.device is not None:
-            check_device(self.device)
-        if self.parametric:
-            self._check_parametric()
-        elif self.fraction == 1.0 and not self._replaces:
-            raise InputError(
-                "replace=False with fraction=1 draws all answers every time; use a fraction below "
-                "1, such as 0.4, or replace=True."
-            )
-        if self.correction and (self.parametric or self.fraction == 1.0 or self._replaces):
-            raise InputError(
-                "correction=True is for subsamples drawn without replacement: use a fraction below "
-                "1 (and replace=None), or correction=False."
-            )
-        if self.warm_start:
-            init = np.zeros((1, estimator.n_components))
-            estimator.solver(init, self.device)  # says so where it cannot
-
-    def _check_parametric(self) -> None:
-        objective, name = self.estimator.objective(), type(self.estimator).__name__
-        if self.fraction != 1.0 or self.replace is not None or self.unit != "answer":
-            raise InputError(
-                "parametric=True draws new answers to all questions instead of resampling: leave "
-                "out fraction, replace and unit."
-            )
-        if not objective.model.is_probability:
-            raise InputError(
-                f"parametric=True draws answers from a model's probabilities, and {name} has none; "
-                "use STE(2, penalty=1/30), TSTE or CKL, or parametric=False."
-            )
-        if objective.penalty <= 0.0:
-            raise InputError(
-                f"parametric=True needs a penalty, such as {name}({objective.n_components}, "
-                "penalty=1/30): the maximum of the likelihood fits the noise too, and answers "
-                "drawn from it vary too little."
-            )
 
 
 class _Task(NamedTuple):
@@ -390,7 +348,3 @@ class _Task(NamedTuple):
 
 def _centred(fit: Fit) -> Floats:
     return np.asarray(fit.embedding - fit.embedding.mean(axis=0))
-
-
-def _either(values: Any) -> str:
-    return "one of " + ", ".join(map(repr, values))

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import numpy as np
-
-from tercet.bootstrap.resampling import Replicates
 from tercet.checkpoint import Checkpoint
-from tercet.engine.backend import fit_anywhere
-from tercet.engine.fit import Fit, Solver
-from tercet.engine.problem import Problem
+from tercet.engine.fit import Done, Fit
 
 _ALL, _REPLICATE = "all answers", "replicate"
 
@@ -22,31 +17,33 @@ def fit_once(checkpoint: Checkpoint, fit: Callable[[], Fit]) -> Fit:
 
 def fit_replicates(
     checkpoint: Checkpoint,
-    solver: Solver,
-    problem: Problem,
-    replicates: Replicates,
-    seeds: Sequence[np.random.SeedSequence],
-    n_jobs: int | None,
+    count: int,
+    fit: Callable[[list[int], Done], list[Fit]],
     tick: Callable[[int], object],
 ) -> list[Fit]:
-    """Fit the replicates that were not kept, and keep each; ``tick`` is told how many there are."""
-    known = {
-        k: Fit(**content)
-        for k in range(len(replicates))
-        for content in checkpoint.rows(_REPLICATE, k)
-    }
+    """Fit the replicates that were not kept, and keep each.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    count : int
+        How many replicates there are.
+    fit : callable
+        Takes the numbers of some replicates, and whom to hand their fits to as they come.
+    tick : callable
+        Is told how many there are more.
+    """
+    known = {k: Fit(**content) for k in range(count) for content in checkpoint.rows(_REPLICATE, k)}
     if known:
         tick(len(known))
-    missing = [k for k in range(len(replicates)) if k not in known]
+    missing = [k for k in range(count) if k not in known]
     coming = iter(missing)
 
     def keep(fits: list[Fit]) -> None:
-        for fit in fits:
-            checkpoint.add(_REPLICATE, next(coming), fit._asdict())
+        for one in fits:
+            checkpoint.add(_REPLICATE, next(coming), one._asdict())
         tick(len(fits))
 
     if missing:
-        chosen = [seeds[k] for k in missing]
-        fits = fit_anywhere(solver, problem, replicates.only(missing), chosen, n_jobs, keep)
-        known |= dict(zip(missing, fits, strict=True))
-    return [known[k] for k in range(len(replicates))]
+        known |= dict(zip(missing, fit(missing, keep), strict=True))
+    return [known[k] for k in range(count)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.bootstrap.resampling import Rows
+from tercet.bootstrap.resampling import Replicates
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
@@ -17,6 +17,8 @@ from tercet.metrics import satisfied
 from tercet.models.base import Array
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets
+
+Subsets = Replicates | Sequence[Blocks]
 
 
 class Outcome(NamedTuple):
@@ -31,7 +33,7 @@ def judge(
     fits: Sequence[Fit],
     objective: Objective,
     triplets: Triplets | StreamedTriplets,
-    subsets: Sequence[Rows] | Sequence[Blocks],
+    subsets: Subsets,
 ) -> Outcome:
     """Tell failed replicates from others, and unfinished ones from those without a maximum."""
     kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
@@ -39,7 +41,7 @@ def judge(
     separable = {
         k
         for k in kept
-        if fits[k].separable or (unbounded and _satisfies(fits[k].embedding, triplets, subsets[k]))
+        if fits[k].separable or (unbounded and _satisfies(fits[k].embedding, triplets, subsets, k))
     }
     unfinished = [k for k in kept if not (fits[k].converged or k in separable)]
     counts = {
@@ -85,11 +87,14 @@ def runs_away(objective: Objective) -> bool:
 
 
 def _satisfies(
-    embedding: Array, triplets: Triplets | StreamedTriplets, rows: Rows | Blocks
+    embedding: Array, answers: Triplets | StreamedTriplets, subsets: Subsets, number: int
 ) -> bool:
-    if isinstance(rows, Blocks):
-        blocks = (rows.read(number)[0] for number in range(rows.n_blocks))
-        return all(satisfied(embedding, block).all() for block in blocks if len(block))
-    assert isinstance(triplets, Triplets)
-    some = satisfied(embedding, triplets[rows[:1000]]).all()  # of many, one of these is not
-    return bool(some and satisfied(embedding, triplets[rows]).all())
+    if isinstance(answers, Triplets):
+        assert isinstance(subsets, Replicates)
+        # Of many rows, one of the first is not satisfied; that spares drawing them all again.
+        some = satisfied(embedding, answers[subsets.head(number)]).all()
+        return bool(some and satisfied(embedding, answers[subsets[number]]).all())
+    replicate = subsets[number]
+    assert isinstance(replicate, Blocks)
+    blocks = (replicate.read(block)[0] for block in range(replicate.n_blocks))
+    return all(satisfied(embedding, block).all() for block in blocks if len(block))

@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Draw = Callable[[np.random.Generator], Rows]
 
+_HEAD = 1000  # rows of a replicate that are remembered
+
 UNITS = ("answer", "observer", "screen")
 
 
@@ -110,15 +112,31 @@ def draw_answers(probability: Floats, counts: Rows | None) -> Draw:
 
 
 class Replicates(Sequence[Rows]):
-    """Rows of one replicate after the other, each drawn when asked for, from its own seed."""
+    """Rows of one replicate after the other, each drawn when asked for, from its own seed.
 
-    def __init__(self, draw: Draw, seeds: Sequence[np.random.SeedSequence]) -> None:
+    The first rows of those that were drawn are remembered, also by `only` some of them.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        seeds: Sequence[np.random.SeedSequence],
+        heads: dict[tuple[int, ...], Rows] | None = None,
+    ) -> None:
         self._draw = draw
         self._seeds = seeds
+        self._heads = {} if heads is None else heads
 
     def only(self, numbers: Iterable[int]) -> Self:
         """Some of them."""
-        return type(self)(self._draw, [self._seeds[k] for k in numbers])
+        return type(self)(self._draw, [self._seeds[k] for k in numbers], self._heads)
+
+    def head(self, number: int) -> Rows:
+        """The first rows of a replicate."""
+        key = self._seeds[number].spawn_key
+        if key not in self._heads:
+            self[number]
+        return self._heads[key]
 
     def __len__(self) -> int:
         return len(self._seeds)
@@ -130,4 +148,7 @@ class Replicates(Sequence[Rows]):
     def __getitem__(self, key: int | slice) -> Any:
         if isinstance(key, slice):
             return [self[k] for k in range(*key.indices(len(self)))]
-        return self._draw(np.random.default_rng(self._seeds[key]))
+        seed = self._seeds[key]
+        rows = self._draw(np.random.default_rng(seed))
+        self._heads[seed.spawn_key] = rows[:_HEAD].copy()
+        return rows

@@ -7,17 +7,17 @@ memory, the random numbers are others, and no list of rows is ever held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from tercet.bootstrap.resampling import Floats, Rows, sample_size
-from tercet.engine.backend import backend_is_chosen
+from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Fit, Seeds, Solver
+from tercet.engine.fit import Done, Fit, Seeds, Solver, collect
 from tercet.provenance import seed_for
 from tercet.streamed import StreamedTriplets
 
@@ -150,20 +150,26 @@ def fit_streams(
     solver: Solver,
     replicates: Sequence[Blocks],
     seeds: Seeds,
+    numbers: Sequence[int],
     n_jobs: int | None,
-    done: Callable[[int], object],
+    done: Done,
 ) -> list[Fit]:
-    """Fit one replicate after the other on all cores, or side by side on a joblib backend."""
-    tasks = zip(replicates, seeds, strict=True)
-    if backend_is_chosen():
-        task = delayed(_solve)
-        return list(Parallel(n_jobs=n_jobs)(task(solver, each, seed) for each, seed in tasks))
-    fits = []
-    for each, seed in tasks:
-        fits.append(_solve(solver, each, seed))
-        done(1)
-    return fits
+    """Fit some replicates one after the other on all cores, or side by side on a joblib backend."""
+    work = _Work(solver, replicates, seeds)
+    if not backend_is_chosen():
+        return collect((_solve(work, k) for k in numbers), done)
+    with closing(run_anywhere(_solve, work, numbers, n_jobs)) as parts:
+        return collect(parts, done)
 
 
-def _solve(solver: Solver, replicate: Blocks, seed: np.random.SeedSequence) -> Fit:
-    return solver.solve(replicate, np.random.default_rng(seed))
+class _Work(NamedTuple):
+    """What every replicate needs."""
+
+    solver: Solver
+    replicates: Sequence[Blocks]
+    seeds: Seeds
+
+
+def _solve(work: _Work, number: int) -> list[Fit]:
+    rng = np.random.default_rng(work.seeds[number])
+    return [work.solver.solve(work.replicates[number], rng)]

@@ -8,6 +8,7 @@ from typing import Any
 from tercet.cli.common import (
     add_checkpoint,
     add_command,
+    add_device,
     add_effort,
     add_form,
     add_out,
@@ -64,6 +65,7 @@ def add_to(commands: Any) -> None:
     )
     add_out(parser, "all maps (npz)")
     add_checkpoint(parser)
+    add_device(parser)
     add_effort(parser)
     add_form(parser)
 
@@ -85,7 +87,8 @@ def run(options: argparse.Namespace) -> int:
     triplets = read_answers(options).triplets
     penalty = 0.0 if options.paper else options.penalty
     estimator = penalised(options.model or "ste", options.dim, penalty)
-    effort = effort_of(options) | {"checkpoint": options.checkpoint}
+    kept = {"checkpoint": options.checkpoint, "device": options.device}
+    effort = effort_of(options) | kept
     if options.paper:
         maker = Bootstrap.paper(estimator, **effort)
     else:

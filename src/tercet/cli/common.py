@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Formatter",
+    "add_checkpoint",
     "add_command",
+    "add_device",
     "add_effort",
     "add_form",
     "add_format",
@@ -178,6 +180,16 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="keep what is done in FILE; the same command goes on from there after an interruption",
+    )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """``--device``: what computes."""
+    parser.add_argument(
+        "--device",
+        choices=("cpu", "gpu", "auto"),
+        default="cpu",
+        help="what computes; gpu needs tercet[gpu] (default: cpu)",
     )
 
 

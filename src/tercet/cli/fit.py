@@ -7,6 +7,7 @@ from typing import Any
 
 from tercet.cli.common import (
     add_command,
+    add_device,
     add_form,
     add_out,
     add_quiet,
@@ -43,6 +44,7 @@ def add_to(commands: Any) -> None:
     add_reading(parser)
     add_model(parser, "ste")
     add_penalty(parser)
+    add_device(parser)
     add_out(parser, "the points as CSV")
     add_seed(parser)
     add_quiet(parser)
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     check_out(options.out, options.file)
     triplets = read_answers(options).triplets
     estimator = penalised(options.model or "ste", options.dim, options.penalty)
-    estimator.set_params(random_state=options.seed).fit(triplets)
+    estimator.set_params(random_state=options.seed, device=options.device).fit(triplets)
     error = 1.0 - estimator.score(triplets)
     points = zip(
         labels_of(triplets.names, triplets.n_objects), estimator.embedding_.tolist(), strict=True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tercet.cli.common import (
     add_checkpoint,
     add_command,
+    add_device,
     add_effort,
     add_form,
     add_out,
@@ -77,6 +78,7 @@ def add_to(commands: Any) -> None:
     )
     add_out(parser, "all maps (npz)")
     add_checkpoint(parser)
+    add_device(parser)
     add_effort(parser)
     add_form(parser)
 
@@ -98,7 +100,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--paper settles --samples, --warmup, --chains and --learn; leave them.")
     model = options.model or ("ste" if options.paper else "ckl")
     estimator = make_estimator(model, options.dim)
-    effort = effort_of(options) | {"checkpoint": options.checkpoint}
+    kept = {"checkpoint": options.checkpoint, "device": options.device}
+    effort = effort_of(options) | kept
     if options.paper:
         maker = Posterior.paper(estimator, **effort)
     else:

@@ -15,6 +15,7 @@ from tercet.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.ensemble.ensemble import Ensemble
 from tercet.errors import DataWarning
 from tercet.provenance import Seed, describe
+from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets
 from tercet.uncertainty import Floats
 
@@ -46,15 +47,15 @@ class Maker(BaseEstimator):  # type: ignore[misc]
         ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
         return np.where(ask(Q) > 0.5, 1, -1)
 
-    def _open_checkpoint(self, triplets: Triplets, more: Mapping[str, Any]) -> Checkpoint:
-        """The checkpoint of a fit to these answers; ``more`` is what else they depend on."""
-        data = {
-            "comparisons": triplets.array,
-            "weights": triplets.weights,
-            "number of objects": triplets.n_objects,
-            "names of objects": triplets.names,
-            **more,
-        }
+    def _open_checkpoint(
+        self, answers: Triplets | StreamedTriplets, more: Mapping[str, Any]
+    ) -> Checkpoint:
+        """The checkpoint of a fit to these answers; ``more`` is what else it depends on."""
+        data = {"number of objects": answers.n_objects, "names of objects": answers.names, **more}
+        if isinstance(answers, Triplets):
+            data |= {"comparisons": answers.array, "weights": answers.weights}
+        elif self.checkpoint is not None:
+            data["comparisons"] = answers.digest()
         return open_checkpoint(self.checkpoint, describe(self), data, self.random_state)
 
 

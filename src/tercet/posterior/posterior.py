@@ -240,8 +240,14 @@ class Posterior(Maker):
             raise InputError(
                 f"sampler={sampler!r} runs on the CPU: use device='cpu', or sampler='hmc'."
             )
+        if device == "gpu" and self.checkpoint is not None:
+            raise InputError(
+                "chains on a GPU take seconds and keep no checkpoint: leave checkpoint out, or use "
+                "device='cpu'."
+            )
         if device == "auto":
-            pays = sampler == "hmc" and self.n_chains >= MANY_CHAINS
+            suits = sampler == "hmc" and self.checkpoint is None
+            pays = suits and self.n_chains >= MANY_CHAINS
             return "gpu" if pays and find_device("auto") is not None else "cpu"
         return str(device)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tercet.bootstrap import Bootstrap
+from tercet.bootstrap.settings import check_settings
 from tercet.embedder import Embedder, is_count
 from tercet.errors import InputError
 from tercet.estimators import CKL, STE
@@ -93,7 +94,7 @@ def check_makers(
     bootstrap = Bootstrap.paper(STE()) if bootstrap is None else bootstrap
     if not isinstance(bootstrap, Bootstrap):
         raise InputError(f"bootstrap must be such as Bootstrap(STE()), got {bootstrap!r}.")
-    bootstrap._check_parameters()
+    check_settings(bootstrap)
     if bootstrap.unit != "answer":
         number_units(answers, bootstrap.unit)
     return Makers(estimator, posterior, bootstrap)

@@ -1,0 +1,76 @@
+"""Whether the settings of a bootstrap make sense together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tercet.accelerator.device import check_device
+from tercet.bootstrap.resampling import UNITS
+from tercet.embedder import Embedder, is_count, is_number, require
+from tercet.errors import InputError
+from tercet.parallel import count_threads
+
+if TYPE_CHECKING:
+    from tercet.bootstrap.bootstrap import Bootstrap
+
+# How replicates are laid on each other, by the words for it.
+ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "none"}
+
+
+def check_settings(boot: Bootstrap) -> None:
+    """Raise an error that names the first setting that makes no sense."""
+    estimator = boot.estimator
+    is_embedder = isinstance(estimator, Embedder)
+    require(boot, "estimator", is_embedder, "an unfitted estimator such as STE(2)")
+    estimator._check_parameters()
+    require(boot, "n_samples", is_count(boot.n_samples), "a positive whole number")
+    valid = is_number(boot.fraction) and 0.0 < boot.fraction <= 1.0
+    require(boot, "fraction", valid, "a number above 0 and up to 1")
+    require(boot, "replace", boot.replace in (None, True, False), "True, False or None")
+    require(boot, "unit", boot.unit in UNITS, _either(UNITS))
+    require(boot, "alignment", boot.alignment in ALIGNMENTS, _either(ALIGNMENTS))
+    count_threads(boot.n_jobs)
+    if boot.device is not None:
+        check_device(boot.device)
+    if boot.parametric:
+        _check_parametric(boot)
+    elif boot.fraction == 1.0 and not boot.replaces:
+        raise InputError(
+            "replace=False with fraction=1 draws all answers every time; use a fraction below "
+            "1, such as 0.4, or replace=True."
+        )
+    if boot.correction and (boot.parametric or boot.fraction == 1.0 or boot.replaces):
+        raise InputError(
+            "correction=True is for subsamples drawn without replacement: use a fraction below "
+            "1 (and replace=None), or correction=False."
+        )
+    if boot.warm_start:
+        init = np.zeros((1, estimator.n_components))
+        estimator.solver(init, boot.device)  # says so where it cannot
+
+
+def _check_parametric(boot: Bootstrap) -> None:
+    objective, name = boot.estimator.objective(), type(boot.estimator).__name__
+    if boot.fraction != 1.0 or boot.replace is not None or boot.unit != "answer":
+        raise InputError(
+            "parametric=True draws new answers to all questions instead of resampling: leave "
+            "out fraction, replace and unit."
+        )
+    if not objective.model.is_probability:
+        raise InputError(
+            f"parametric=True draws answers from a model's probabilities, and {name} has none; "
+            "use STE(2, penalty=1/30), TSTE or CKL, or parametric=False."
+        )
+    if objective.penalty <= 0.0:
+        raise InputError(
+            f"parametric=True needs a penalty, such as {name}({objective.n_components}, "
+            "penalty=1/30): the maximum of the likelihood fits the noise too, and answers "
+            "drawn from it vary too little."
+        )
+
+
+def _either(values: Iterable[str]) -> str:
+    return "one of " + ", ".join(map(repr, values))
