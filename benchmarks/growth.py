@@ -68,7 +68,7 @@ def run(setting: Setting) -> Section:
         "fit by objects": _measure({size: (size, PER_OBJECT * size) for size in n}, _fit, repeats),
     }
     if not setting.quick:
-        add_points("cpu", points)
+        add_points("CPU", points)
         draw()
     return _section(points, repeats)
 
@@ -120,7 +120,7 @@ def draw(path: Path = JSON, picture: Path = PICTURE) -> None:
                 size, seconds = np.array(pairs).T
                 label = f"{WORDS[what]}: {slope(pairs):.2f}"
                 if len(kept) > 1:
-                    label = f"{device.upper()}, {label}"
+                    label = f"{device}, {label}"
                 colour = colours[what.partition(" ")[0]]
                 panel.loglog(
                     size, seconds, styles[device], marker=markers[device], ms=4, color=colour,

@@ -21,9 +21,9 @@ from tercet.engine.problem import Index
 # Squared distances from a product cancel: it must not be taken in a shorter format.
 EXACT = jax.lax.Precision.HIGHEST
 
-# Up to so many entries of the matrix a comparison, and more a dimension, the matrix form is the
+# Up to so many entries of the matrix a comparison, and one more a dimension, the matrix form is the
 # faster one (measured, see docs/accelerator.md).
-_ENTRIES, _ENTRIES_A_DIMENSION = 4.0, 2.4
+_ENTRIES = 3
 BY_DIFFERENCES = 16  # dimensions
 _LARGEST_MATRIX = 2**31 - 1  # entries: pairs are numbered in 32 bits
 
@@ -61,7 +61,7 @@ def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: 
     entries = n_objects**2
     by_matrix = Shape(n_objects, n_components, True)
     fits = entries <= _LARGEST_MATRIX and bytes_working(by_matrix, n_comparisons) <= memory
-    quick = entries <= (_ENTRIES + _ENTRIES_A_DIMENSION * n_components) * n_comparisons
+    quick = entries <= (_ENTRIES + n_components) * n_comparisons
     return Shape(n_objects, n_components, fits and quick)
 
 

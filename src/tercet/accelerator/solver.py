@@ -174,7 +174,11 @@ def load_batch(
     working = starts * bytes_working(shape, most)
     at_once = min(AT_ONCE // max(1, most * starts), int(_WORKING * memory / working))
     rows = rows_of(problem.comparisons, shape)
-    order = np.argsort(rows[:, 0], kind="stable")  # neighbours look up neighbours
+    # In the matrix neighbours should look up neighbours; rows should not write to the same place.
+    if shape.by_matrix:
+        order = np.argsort(rows[:, 0], kind="stable")
+    else:
+        order = np.random.default_rng(0).permutation(len(rows))
     place = np.empty(len(rows), dtype=np.int32)
     place[order] = np.arange(len(rows), dtype=np.int32)
     place = place[problem.position]
