@@ -74,7 +74,7 @@ def open_part(path: Path, columns: Mapping[str, str] | None) -> Part:
         return _open_table(path, columns)
     raise InputError(
         f"{path} is neither an .npy array nor Parquet, which are what can be streamed. Read it "
-        "with tc.read_triplets, or convert it with 'tercet convert'."
+        "with tc.read_triplets, or convert it to Parquet with 'tercet convert'."
     )
 
 
