@@ -1,6 +1,7 @@
 """The file of a checkpoint: what comes back, what it refuses, and that nothing in it is lost."""
 
 import os
+import re
 import resource
 import sqlite3
 import subprocess
@@ -248,6 +249,27 @@ def test_a_row_that_is_damaged_is_noticed(path):
     at = content.index(CONTENT["points"].tobytes())
     path.write_bytes(content[:at] + b"?" + content[at + 1 :])
     with pytest.raises(InputError, match="damaged"):
+        read_all(path)
+
+
+@pytest.mark.parametrize("byte", [4, 6, 8])
+def test_a_damaged_head_of_a_row_is_noticed(path, byte):
+    """The version of a zip, its flags and its compression, which it checks before its sums."""
+    filled(path, 1)
+    content = bytearray(path.read_bytes())
+    for at in [i.start() for i in re.finditer(b"PK\x01\x02", bytes(content))]:
+        content[at + 2 + byte] = 0x61
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="damaged"):
+        read_all(path)
+
+
+def test_text_that_is_damaged_is_noticed(path):
+    filled(path, 1)
+    content = path.read_bytes()
+    at = content.index(b'"tercet checkpoint"')
+    path.write_bytes(content[:at] + b"\xff" + content[at + 1 :])
+    with pytest.raises(InputError, match=r"damaged.*left as it is"):
         read_all(path)
 
 

@@ -8,7 +8,6 @@ import pytest
 from studies.killing import bits
 
 import tercet as tc
-from tercet.bootstrap import keeping
 from tercet.checkpoint import Checkpoint, opening, rows
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
@@ -82,7 +81,7 @@ def no_work(monkeypatch):
     def fail(*_, **__):
         raise AssertionError("this was done before")
 
-    monkeypatch.setattr(keeping, "fit_anywhere", fail)
+    monkeypatch.setattr("tercet.bootstrap.bootstrap.fit_anywhere", fail)
     monkeypatch.setattr(chains, "_find_map", fail)
     monkeypatch.setattr(chains, "_explore", fail)
     monkeypatch.setattr(running, "go_on", fail)
@@ -95,11 +94,12 @@ def test_a_finished_run_is_only_read(name, path, monkeypatch):
     assert made_bits(name, path) == first
 
 
-def test_work_that_is_not_done_is_noticed(path, monkeypatch):
+@pytest.mark.parametrize("name", MAKERS)
+def test_work_that_is_not_done_is_noticed(name, path, monkeypatch):
     """Negative control of the test before."""
     no_work(monkeypatch)
     with pytest.raises(AssertionError, match="done before"):
-        made("hmc", path)
+        made(name, path)
 
 
 @pytest.mark.parametrize("lost", ["rng", "place.tuner", "place.Y", "tools.A"])
@@ -206,7 +206,7 @@ def test_other_observers_are_other_data(path):
 
 def test_a_run_of_the_other_kind_is_refused(path):
     made("bootstrap", path)
-    with pytest.raises(InputError, match="class is 'Posterior' and was 'Bootstrap'"):
+    with pytest.raises(InputError, match=r"run: class is 'Posterior' and was 'Bootstrap'\."):
         made("hmc", path)
 
 

@@ -1,7 +1,9 @@
 """Answers on disk: the same maps as in memory, the same bits on any threads, bounded memory."""
 
 import json
+import os
 import pickle
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -211,6 +213,39 @@ def test_a_file_that_shrinks_later_says_so(tmp_path):
     (tmp_path / "a.npy").unlink()
     with pytest.raises(TercetError, match="can no longer be read"):
         stream[:]
+
+
+def test_a_name_holds_also_for_who_works_in_another_folder(tmp_path, monkeypatch):
+    """As the workers of a cluster do, which get the name and not the rows."""
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", answers(100).array)
+    tc.write_triplets(answers(100, weights=np.arange(1.0, 101.0)), "w.parquet")
+    streams = [tc.open_triplets("a.npy"), tc.open_triplets("w.parquet")]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for stream in streams:
+        assert len(pickle.loads(pickle.dumps(stream))[:]) == 100
+
+
+@pytest.mark.parametrize("given", [None, 7, np.array([[0, 1, 2]]), [["a.npy"]]])
+def test_what_is_no_name_says_so(given):
+    with pytest.raises(InputError, match="takes the name of a file or a folder"):
+        tc.open_triplets(given)
+
+
+def test_half_a_copy_of_a_killed_process_does_not_stay(tmp_path):
+    tc.write_triplets(answers(100), tmp_path / "a.parquet")
+    tc.open_triplets(tmp_path / "a.parquet")
+    (copy,) = tmp_path.glob("*.tercet")
+    old, young = (copy.with_name(f".{copy.name}.{pid}.part") for pid in (1, 2))
+    shutil.copytree(copy, young)
+    copy.rename(old)
+    for path in (*old.iterdir(), old):
+        os.utime(path, (0, 0))
+    tc.open_triplets(tmp_path / "a.parquet")
+    assert copy.exists()
+    assert not old.exists()
+    assert young.exists()  # somebody may be writing it now
 
 
 def test_screens_are_said_to_be_ignored(tmp_path):

@@ -34,7 +34,10 @@ class Column(NamedTuple):
             skipped = self.offset + start * self.width * dtype.itemsize
             found = np.fromfile(self.path, dtype, count, offset=skipped)
         except OSError as error:
-            raise TercetError(f"{self.path} can no longer be read: {error.strerror}.") from None
+            raise TercetError(
+                f"{self.path} can no longer be read: {error.strerror}. It must be there, under "
+                "this path, on every machine that computes."
+            ) from None
         if found.size < count:
             raise TercetError(
                 f"{self.path} has become shorter since it was opened; open it again with "

@@ -28,7 +28,7 @@ _SCHEMA = (
     "CREATE TABLE content (kind TEXT, number INTEGER, part INTEGER, value BLOB, "
     "PRIMARY KEY (kind, number, part))",
 )
-_DAMAGE = (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile)
+_DAMAGE = (ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile)
 _SAFE = "What was saved before is safe in it: {cure} and run the same again to go on."
 
 
@@ -116,7 +116,10 @@ def _explained(path: str, error: sqlite3.Error) -> TercetError:
         )
     if code == sqlite3.SQLITE_NOTADB:
         return InputError(_no_checkpoint(path))
-    if code == sqlite3.SQLITE_CORRUPT:
+    # Our statements are right, so an error in one, or text that is none (which has no code), is
+    # the file's.
+    broken = isinstance(error, sqlite3.OperationalError) and code in (0, sqlite3.SQLITE_ERROR)
+    if broken or code == sqlite3.SQLITE_CORRUPT:
         return InputError(_damaged(path))
     failed = f"the checkpoint {path} cannot be written"
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):

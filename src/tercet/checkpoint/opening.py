@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,11 +104,9 @@ def _agree(
 ) -> int:
     """The seed of a checkpoint, if it belongs to the same run."""
     entropy = int(known["seed"])
-    before, now = _flat(known["settings"]), _flat(wanted["settings"])
-    found = [
-        f"{key} is {now.get(key)!r} and was {before.get(key)!r}" for key in _other(before, now)
-    ]
-    found += [f"other {what}" for what in _other(known["data"], wanted["data"])]
+    found = list(_changes(known["settings"], wanted["settings"]))
+    if known["settings"].get("class") == wanted["settings"].get("class"):
+        found += [f"other {what}" for what in _other(known["data"], wanted["data"])]
     if random_state is not None and (given := entropy_of(random_state)) != entropy:
         found.append(f"the seed is {given} and was {entropy}")
     if found:
@@ -133,10 +131,12 @@ def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [key for key in {**before, **now} if before.get(key) != now.get(key)]
 
 
-def _flat(settings: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
-    """Settings of settings by names such as ``penalty of the estimator``."""
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        inner = isinstance(value, dict) and value
-        found |= _flat(value, f" of the {key}{owner}") if inner else {f"{key}{owner}": value}
-    return found
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any], owner: str = "") -> Iterator[str]:
+    """Settings that differ, such as ``penalty of the estimator``; of another class only that."""
+    names = _other(before, now)
+    for key in ["class"] if "class" in names else names:
+        old, new = before.get(key), now.get(key)
+        if isinstance(old or {}, dict) and isinstance(new or {}, dict) and (old or new):
+            yield from _changes(old or {}, new or {}, f" of the {key}{owner}")
+        else:
+            yield f"{key}{owner} is {new!r} and was {old!r}"

@@ -74,7 +74,7 @@ def open_part(path: Path, columns: Mapping[str, str] | None) -> Part:
         return _open_table(path, columns)
     raise InputError(
         f"{path} is neither an .npy array nor Parquet, which are what can be streamed. Read it "
-        "with tc.read_triplets, or convert it with 'tercet convert'."
+        "with tc.read_triplets, or convert it to Parquet with 'tercet convert'."
     )
 
 
@@ -141,7 +141,7 @@ def _open_array(path: Path) -> ArrayPart:
         )
     if os.path.getsize(path) < offset + shape[0] * shape[1] * dtype.itemsize:
         raise InputError(f"{path} is shorter than it says. Was it cut off? Save it again.")
-    column = Column(str(path), offset, dtype.str, shape[1])
+    column = Column(os.path.abspath(path), offset, dtype.str, shape[1])  # workers start elsewhere
     return ArrayPart(str(path), shape[0], shape[1], column, by_columns)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
 import shutil
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,6 +37,7 @@ __all__ = ["open_triplets"]
 
 _ROWS, _WEIGHTS, _ABOUT = "triplets.npy", "weights.npy", "about.json"
 _SUFFIXES = (".npy", ".parquet")
+_LEFT = 3600.0  # seconds without a byte after which half a copy belongs to nobody
 
 Source = str | os.PathLike[str]
 
@@ -99,7 +102,12 @@ def open_triplets(
 
 
 def _find_files(path: Source | Sequence[Source]) -> list[Path]:
-    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    given = [path] if isinstance(path, str) or not isinstance(path, Iterable) else list(path)
+    if not all(isinstance(each, str | os.PathLike) for each in given):
+        raise InputError(
+            "open_triplets takes the name of a file or a folder, or a list of names, got "
+            f"{type(path).__name__}. An array in memory is taken by fit itself."
+        )
     files: list[Path] = []
     for each in map(Path, given):
         if not each.is_dir():
@@ -177,7 +185,7 @@ def _convert(
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+    _clear(folder)
     try:
         unfinished.mkdir(parents=True)
         about = _copy(parts, unfinished, n_objects, names)
@@ -191,6 +199,15 @@ def _convert(
         ) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _clear(folder: Path) -> None:
+    """Remove the halves that processes which were killed have left, of this copy."""
+    for half in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):
+        with suppress(OSError):  # another process may be done with it just now
+            written = max(file.stat().st_mtime for file in (half, *half.iterdir()))
+            if half.name.endswith(f".{os.getpid()}.part") or time.time() - written > _LEFT:
+                shutil.rmtree(half, ignore_errors=True)
 
 
 def _copy(
@@ -318,7 +335,7 @@ def _open_copy(folder: Path) -> StreamedTriplets:
     weights = None
     if about["weighted"]:
         offset = os.path.getsize(folder / _WEIGHTS) - 8 * about["length"]
-        weights = Column(str(folder / _WEIGHTS), offset, np.dtype(np.float64).str, 1)
+        weights = Column(os.path.abspath(folder / _WEIGHTS), offset, np.dtype(np.float64).str, 1)
     names = None if about["names"] is None else tuple(about["names"])
     held = (rows.column, weights, about["length"], about["n_objects"], names)
     return StreamedTriplets(Stream(*held, about["least_weight"], about["whole_weights"]))
