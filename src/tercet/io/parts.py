@@ -141,7 +141,7 @@ def _open_array(path: Path) -> ArrayPart:
         )
     if os.path.getsize(path) < offset + shape[0] * shape[1] * dtype.itemsize:
         raise InputError(f"{path} is shorter than it says. Was it cut off? Save it again.")
-    column = Column(str(path), offset, dtype.str, shape[1])
+    column = Column(str(path.absolute()), offset, dtype.str, shape[1])
     return ArrayPart(str(path), shape[0], shape[1], column, by_columns)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
+from threading import get_ident
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -176,15 +177,17 @@ def _convert(
     parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    mine = f"{os.getpid()}-{get_ident()}"
+    unfinished = folder.with_name(f".{folder.name}.{mine}.part")
     shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
     try:
         unfinished.mkdir(parents=True)
         about = _copy(parts, unfinished, n_objects, names)
         (unfinished / _ABOUT).write_text(json.dumps(about), "utf-8")
-        if not folder.exists():  # or another process was quicker
-            unfinished.rename(folder)
+        unfinished.rename(folder)
     except OSError as error:
+        if (folder / _ABOUT).exists():
+            return  # another was quicker
         raise TercetError(
             f"the copy that is streamed cannot be written to {folder.parent}: {error.strerror}. "
             "Make room there, or give another folder as cache."
@@ -318,7 +321,8 @@ def _open_copy(folder: Path) -> StreamedTriplets:
     weights = None
     if about["weighted"]:
         offset = os.path.getsize(folder / _WEIGHTS) - 8 * about["length"]
-        weights = Column(str(folder / _WEIGHTS), offset, np.dtype(np.float64).str, 1)
+        path = str((folder / _WEIGHTS).absolute())
+        weights = Column(path, offset, np.dtype(np.float64).str, 1)
     names = None if about["names"] is None else tuple(about["names"])
     held = (rows.column, weights, about["length"], about["n_objects"], names)
     return StreamedTriplets(Stream(*held, about["least_weight"], about["whole_weights"]))
