@@ -18,7 +18,7 @@ from tercet.engine.on_dask import require_running, run_on_dask
 from tercet.engine.parcel import Parcel, Shared, unpack
 from tercet.engine.problem import Problem
 from tercet.errors import TercetError
-from tercet.parallel import threads_at_most
+from tercet.parallel import count_threads, threads_at_most
 
 S = TypeVar("S")
 I = TypeVar("I")
@@ -81,6 +81,11 @@ def backend_is_chosen() -> bool:
     """
     hints = ("threads", "processes")
     return len({type(get_active_backend(prefer=hint)[0]) for hint in hints}) == 1
+
+
+def count_own_threads(n_jobs: int | None) -> int:
+    """How many threads this process uses: ``n_jobs``, unless those are a chosen backend's."""
+    return count_threads(None if backend_is_chosen() else n_jobs)
 
 
 def count_workers(n_jobs: int | None) -> int:
