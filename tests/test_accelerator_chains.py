@@ -1,6 +1,7 @@
 """Chains in lockstep, on JAX's CPU device: trajectories, warm-up, and posteriors that are known."""
 
 import jax
+import joblib
 import numpy as np
 import pytest
 from scipy import stats
@@ -255,6 +256,20 @@ def test_the_estimators_device_is_meant_and_chains_begin_in_groups():
     with pytest.warns(tc.errors.ConvergenceWarning):
         same = fitted(ANSWERS, estimator, **settings)
     np.testing.assert_array_equal(one.ensemble_.draws, same.ensemble_.draws)
+
+
+def test_a_backend_that_searches_for_starts_changes_nothing(monkeypatch):
+    begun = []
+
+    def note(target, hill, starts, *others):
+        begun.append(np.array([X for X, _ in starts]))
+        raise InterruptedError
+
+    monkeypatch.setattr(accelerated, "run_in_lockstep", note)
+    for name in ("threading", "loky"):
+        with joblib.parallel_config(name, n_jobs=2), pytest.raises(InterruptedError):
+            fitted(ANSWERS, tc.STE(2), n_chains=20)
+    np.testing.assert_array_equal(*begun)
 
 
 @pytest.mark.parametrize("sampler", ["elliptical_slice", "laplace"])

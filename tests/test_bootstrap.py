@@ -281,7 +281,7 @@ def test_a_joblib_backend_does_not_change_the_bits(name, monkeypatch):
     assert len(tasks) == 2
 
 
-def test_large_replicates_take_turns_with_all_threads(monkeypatch):
+def test_large_replicates_take_turns_with_so_many_threads(monkeypatch):
     expected = fitted().ensemble_
     monkeypatch.setattr("tercet.engine.fit.LARGE", 100)
     evaluate, held = fit.loss_in_parts, []
@@ -294,7 +294,17 @@ def test_large_replicates_take_turns_with_all_threads(monkeypatch):
     one, three = (fitted(n_jobs=k).ensemble_ for k in (1, 3))
     np.testing.assert_array_equal(one.draws, three.draws)
     np.testing.assert_allclose(one.statistics["loss"], expected.statistics["loss"], rtol=1e-6)
-    assert held == [True] * 14
+    assert held == [False] * 7 + [True] * 7
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_large_fits_have_no_more_threads_than_jobs(n_jobs, monkeypatch):
+    monkeypatch.setattr("tercet.engine.fit.LARGE", 100)
+    pool, sizes = fit.ThreadPoolExecutor, []
+    monkeypatch.setattr(fit, "ThreadPoolExecutor", lambda k: sizes.append(k) or pool(k))
+    fitted(n_jobs=n_jobs, fraction=0.5, correction=True)
+    assert set(sizes) <= {n_jobs} - {1}
+    assert n_jobs == 1 or len(sizes) > 7  # of all answers, and of replicates
 
 
 def test_a_backend_is_chosen_or_not():

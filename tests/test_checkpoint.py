@@ -311,6 +311,12 @@ def test_a_place_that_cannot_be(tmp_path, name, told):
         opened(tmp_path / name if isinstance(name, str) else name)
 
 
+def test_a_file_has_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    filled(":memory:")
+    assert (tmp_path / ":memory:").stat().st_size > 0
+
+
 def test_a_folder_that_is_write_protected(tmp_path):
     folder = tmp_path / "protected"
     folder.mkdir()

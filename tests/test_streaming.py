@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +25,7 @@ from tercet.engine.fit import Objective, evaluate
 from tercet.engine.problem import build_problem
 from tercet.engine.starts import spectral_start
 from tercet.errors import DataWarning, InputError, TercetError
+from tercet.io import stream as io_stream
 
 NAMES = [f"img{i}" for i in range(40)]
 
@@ -215,18 +218,6 @@ def test_a_file_that_shrinks_later_says_so(tmp_path):
         stream[:]
 
 
-def test_a_name_holds_also_for_who_works_in_another_folder(tmp_path, monkeypatch):
-    """As the workers of a cluster do, which get the name and not the rows."""
-    monkeypatch.chdir(tmp_path)
-    np.save("a.npy", answers(100).array)
-    tc.write_triplets(answers(100, weights=np.arange(1.0, 101.0)), "w.parquet")
-    streams = [tc.open_triplets("a.npy"), tc.open_triplets("w.parquet")]
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    for stream in streams:
-        assert len(pickle.loads(pickle.dumps(stream))[:]) == 100
-
-
 @pytest.mark.parametrize("given", [None, 7, np.array([[0, 1, 2]]), [["a.npy"]]])
 def test_what_is_no_name_says_so(given):
     with pytest.raises(InputError, match="takes the name of a file or a folder"):
@@ -246,6 +237,43 @@ def test_half_a_copy_of_a_killed_process_does_not_stay(tmp_path):
     assert copy.exists()
     assert not old.exists()
     assert young.exists()  # somebody may be writing it now
+
+
+def test_a_slice_is_that_of_triplets(tmp_path, small_blocks):
+    triplets = answers(200)
+    stream = saved(triplets, tmp_path / "a.npy")
+    for start, stop in [(None, None), (50, 120), (-3, None), (190, 300), (5, 2), (0, 0)]:
+        part = slice(start, stop)
+        np.testing.assert_array_equal(stream[part].array, triplets[part].array)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
+def test_a_stream_is_read_from_any_folder(name, tmp_path, monkeypatch):
+    triplets = answers(100, weights=np.arange(1.0, 101.0))
+    monkeypatch.chdir(tmp_path)
+    stream = saved(triplets, Path(name))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    np.testing.assert_array_equal(stream[:].array, triplets.array)
+    if name == "a.parquet":
+        np.testing.assert_array_equal(stream[:].weights, triplets.weights)
+
+
+def test_threads_may_open_a_file_together(tmp_path, monkeypatch):
+    path, triplets = tmp_path / "a.parquet", answers(200)
+    tc.write_triplets(triplets, path)
+    together, copy = Barrier(4), io_stream._copy
+
+    def slowly(*given):
+        together.wait(10)
+        return copy(*given)
+
+    monkeypatch.setattr(io_stream, "_copy", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        streams = list(pool.map(lambda _: tc.open_triplets(path), range(4)))
+    for stream in streams:
+        np.testing.assert_array_equal(stream[:].array, triplets.array)
+    assert sorted(entry.suffix for entry in tmp_path.iterdir()) == [".parquet", ".tercet"]
 
 
 def test_screens_are_said_to_be_ignored(tmp_path):

@@ -148,6 +148,7 @@ class StreamedTriplets:
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             raise IndexError(f"a stream is sliced, such as stream[:1000], not indexed by {rows!r}")
         start, stop, _ = rows.indices(len(self))
+        stop = max(start, stop)
         held = self._stream
         array: IntArray = held.comparisons.read(start, stop).astype(np.int64)
         weights = None if held.weights is None else held.weights.read(start, stop).ravel()

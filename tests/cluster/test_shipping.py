@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import joblib
@@ -55,6 +56,21 @@ def test_processes_unpack_once(tmp_path, name):
     assert numbers == tuple(range(40))
     assert len(processes) == 2
     assert times == dict.fromkeys(processes, 1)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # fork beside threads
+@pytest.mark.parametrize("name", ["loky", "multiprocessing", "threading", "sequential"])
+def test_results_are_known_before_all_are_done(tmp_path, name):
+    results = run_anywhere(leave, tmp_path, range(40))
+    with joblib.parallel_config(name, n_jobs=2), closing(results):
+        assert next(results) == 0
+        assert len(list(tmp_path.iterdir())) < 40
+
+
+def leave(folder, k):
+    (folder / str(k)).touch()
+    time.sleep(0.05)
+    return k
 
 
 @pytest.mark.parametrize("name", ["threading", "sequential"])

@@ -38,13 +38,14 @@ from tercet.embedder import (
     as_stream,
     oriented,
 )
-from tercet.engine.backend import fit_anywhere
+from tercet.engine.backend import count_own_threads, fit_anywhere
 from tercet.engine.fit import Done, Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import Maker, warn_about_screens
 from tercet.errors import DataWarning, InputError, TercetError
 from tercet.metrics import satisfied, squared_distances
+from tercet.parallel import threads_at_most
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, record, seed_for
 from tercet.streamed import StreamedTriplets
@@ -193,6 +194,7 @@ class Bootstrap(Maker):
         with (
             self._open_checkpoint(triplets, drawn) as checkpoint,
             progress_bar(self.n_samples, "replicates", self.progress) as bar,
+            threads_at_most(count_own_threads(self.n_jobs)),
         ):
             entropy, numbers = checkpoint.entropy, range(self.n_samples)
             full = self._fit_all(task, entropy, checkpoint)
@@ -262,6 +264,7 @@ class Bootstrap(Maker):
         with (
             self._open_checkpoint(stream, {}) as checkpoint,
             progress_bar(self.n_samples, "replicates", self.progress) as bar,
+            threads_at_most(count_own_threads(self.n_jobs)),
         ):
             entropy, numbers = checkpoint.entropy, range(self.n_samples)
             keys = [(ROWS, k) for k in numbers]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -13,14 +13,31 @@ from tercet.embedder import Embedder, is_count, is_number, require
 from tercet.errors import InputError
 from tercet.parallel import count_threads
 
-if TYPE_CHECKING:
-    from tercet.bootstrap.bootstrap import Bootstrap
-
 # How replicates are laid on each other, by the words for it.
 ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "none"}
 
 
-def check_settings(boot: Bootstrap) -> None:
+class Settings(Protocol):
+    """Those of a `Bootstrap`; see there."""
+
+    estimator: Embedder
+    n_samples: int
+    fraction: float
+    replace: bool | None
+    unit: str
+    parametric: bool
+    alignment: str
+    correction: bool
+    warm_start: bool
+    n_jobs: int | None
+    device: str | None
+
+    @property
+    def replaces(self) -> bool:
+        """Whether units are drawn with replacement."""
+
+
+def check_settings(boot: Settings) -> None:
     """Raise an error that names the first setting that makes no sense."""
     estimator = boot.estimator
     is_embedder = isinstance(estimator, Embedder)
@@ -52,7 +69,7 @@ def check_settings(boot: Bootstrap) -> None:
         estimator.solver(init, boot.device)  # says so where it cannot
 
 
-def _check_parametric(boot: Bootstrap) -> None:
+def _check_parametric(boot: Settings) -> None:
     objective, name = boot.estimator.objective(), type(boot.estimator).__name__
     if boot.fraction != 1.0 or boot.replace is not None or boot.unit != "answer":
         raise InputError(

@@ -48,6 +48,8 @@ def open_checkpoint(
         raise InputError(f"checkpoint takes the name of a file, got {path!r}.")
     _check_place(Path(path))
     name = os.fspath(path)
+    if name == ":memory:":  # SQLite's word for no file at all
+        name = os.path.join(os.curdir, name)
     wanted = {
         "settings": {k: v for k, v in settings.items() if k not in _PASSED_OVER},
         "data": {what: fingerprint(value) for what, value in data.items()},

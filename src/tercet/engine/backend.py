@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -18,11 +19,13 @@ from tercet.engine.on_dask import require_running, run_on_dask
 from tercet.engine.parcel import Parcel, Shared, unpack
 from tercet.engine.problem import Problem
 from tercet.errors import TercetError
-from tercet.parallel import threads_at_most
+from tercet.parallel import count_threads, threads_at_most
 
 S = TypeVar("S")
 I = TypeVar("I")
 R = TypeVar("R")
+
+_LOT = 8  # tasks a worker: more would be lost together, fewer would wait for each other
 
 
 def fit_anywhere(
@@ -81,6 +84,11 @@ def backend_is_chosen() -> bool:
     """
     hints = ("threads", "processes")
     return len({type(get_active_backend(prefer=hint)[0]) for hint in hints}) == 1
+
+
+def count_own_threads(n_jobs: int | None) -> int:
+    """How many threads this process uses: ``n_jobs``, unless those are a chosen backend's."""
+    return count_threads(None if backend_is_chosen() else n_jobs)
 
 
 def count_workers(n_jobs: int | None) -> int:
@@ -143,15 +151,31 @@ def _in_parallel(
     streams = getattr(backend, "supports_return_generator", False)
     way = ("generator" if in_order else "generator_unordered") if streams else "list"
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as=way)
+    calls = (delayed(function)(shared, item) for item in items)
     try:
-        results = parallel(delayed(function)(shared, item) for item in items)
-        with _closed_quietly(results):
-            for result in results:  # noqa: UP028 (joblib would be told of an end before we are)
-                yield result
+        if streams:
+            yield from _as_they_come(parallel, calls)
+        else:
+            yield from _in_lots(parallel, calls, _LOT * count_workers(n_jobs))
     except TerminatedWorkerError as error:
         raise TercetError(
             "a process was ended from outside, perhaps for lack of memory; use fewer jobs."
         ) from error
+
+
+def _as_they_come(parallel: Parallel, calls: Iterable[Any]) -> Generator[Any, None, None]:
+    results = parallel(calls)
+    with _closed_quietly(results):
+        for result in results:  # noqa: UP028 (joblib would be told of an end before we are)
+            yield result
+
+
+def _in_lots(parallel: Parallel, calls: Iterable[Any], size: int) -> Generator[Any, None, None]:
+    """For backends that hand over nothing before the end, which would keep nothing till then."""
+    todo = iter(calls)
+    with parallel:
+        while lot := list(islice(todo, size)):
+            yield from parallel(lot)
 
 
 @contextmanager

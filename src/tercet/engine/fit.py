@@ -24,7 +24,7 @@ from tercet.errors import InputError
 from tercet.models.base import Array, Model
 from tercet.models.gnmds import GNMDSModel
 from tercet.models.ste import STEModel
-from tercet.parallel import count_threads
+from tercet.parallel import count_threads, threads_at_most
 
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
@@ -299,10 +299,12 @@ def fit_subsets(
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
-    n_threads = min(count_threads(n_threads), len(subsets))
+    most = count_threads(n_threads)
+    n_threads = min(most, len(subsets))
 
     def batch(span: slice) -> list[Fit]:
-        return solver.solve_subsets(problem, subsets[span], seeds[span])
+        with threads_at_most(most):  # of a fit that is spread over threads itself
+            return solver.solve_subsets(problem, subsets[span], seeds[span])
 
     spans = batches(solver, problem, len(subsets), n_threads)
     if n_threads <= 1:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
+from threading import get_ident
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -184,15 +185,16 @@ def _convert(
     parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}-{get_ident()}.part")
     _clear(folder)
     try:
         unfinished.mkdir(parents=True)
         about = _copy(parts, unfinished, n_objects, names)
         (unfinished / _ABOUT).write_text(json.dumps(about), "utf-8")
-        if not folder.exists():  # or another process was quicker
-            unfinished.rename(folder)
+        unfinished.rename(folder)
     except OSError as error:
+        if (folder / _ABOUT).exists():
+            return  # another was quicker
         raise TercetError(
             f"the copy that is streamed cannot be written to {folder.parent}: {error.strerror}. "
             "Make room there, or give another folder as cache."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -130,9 +131,10 @@ def find_maps(
         found = run_anywhere(_find_map, search, missing, n_jobs)
     else:
         found = (_find_map(search, one) for one in missing)
-    for (k, _), X in zip(missing, found, strict=True):
-        known[k] = X
-        kept.add("map", k, {"X": X})
+    with closing(found):
+        for (k, _), X in zip(missing, found, strict=True):
+            known[k] = X
+            kept.add("map", k, {"X": X})
     return [known[k] for k in range(len(rngs))]
 
 

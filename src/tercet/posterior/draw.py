@@ -12,12 +12,14 @@ from scipy.optimize import minimize_scalar
 
 from tercet.checkpoint import NOTHING_KEPT, Checkpoint
 from tercet.compiled import announce_compilation, jit
+from tercet.engine.backend import count_own_threads
 from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Objective
 from tercet.engine.kernels import value_and_gradient
 from tercet.engine.problem import build_problem
 from tercet.models import Model, TSTEModel
 from tercet.models.base import Array
+from tercet.parallel import threads_at_most
 from tercet.posterior import hamiltonian
 from tercet.posterior.chains import Chain, explore, find_maps, jittered
 from tercet.posterior.diagnostics import distances_to_watch
@@ -33,7 +35,7 @@ from tercet.triplets import Triplets
 
 # What random numbers are for: the first word of the key that spawns a seed; the second is the
 # number of the chain.
-_CHAIN, _START, _LOCKSTEP = range(3)
+_CHAIN, _START, _LOCKSTEP, _JITTER = range(4)
 
 SUPERCHAINS = 16  # most starts of chains that run in lockstep
 
@@ -89,7 +91,7 @@ def draw(
 
     BLAS is held to one thread: with more, the last bits of the metric would depend on how many.
     """
-    with one_blas_thread():
+    with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
         announce_compilation(hamiltonian.sample)
         target = build_target(plan, triplets)
         rngs, searching = (
@@ -123,7 +125,9 @@ def _draw_in_lockstep(
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
     hill = explore(target, plan.model, theta, plan.n_components, searching)
-    starts = [jittered(hill, k, rng) for k, rng in enumerate(searching)]
+    # Those that searched may have done so in another process, and be here as they were.
+    jitters = [np.random.default_rng(seed_for(entropy, _JITTER, k)) for k in range(len(searching))]
+    starts = [jittered(hill, k, rng) for k, rng in enumerate(jitters)]
     seed = seed_for(entropy, _LOCKSTEP)
     total = plan.n_chains * (plan.warmup + plan.n_samples)
     with progress_bar(total, "draws", progress) as bar:
