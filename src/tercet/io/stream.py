@@ -186,7 +186,7 @@ def _convert(
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}-{get_ident()}.part")
-    _clear(folder)
+    _clear(folder, unfinished)
     try:
         unfinished.mkdir(parents=True)
         about = _copy(parts, unfinished, n_objects, names)
@@ -203,12 +203,12 @@ def _convert(
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _clear(folder: Path) -> None:
+def _clear(folder: Path, mine: Path) -> None:
     """Remove the halves that processes which were killed have left, of this copy."""
     for half in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):
         with suppress(OSError):  # another process may be done with it just now
             written = max(file.stat().st_mtime for file in (half, *half.iterdir()))
-            if half.name.endswith(f".{os.getpid()}.part") or time.time() - written > _LEFT:
+            if half == mine or time.time() - written > _LEFT:
                 shutil.rmtree(half, ignore_errors=True)
 
 
