@@ -259,11 +259,13 @@ class GNMDS(Embedder):
             check_positive("C", self.C)
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
 
-    def solver(self, init: Floats | None = None, device: str | None = None) -> Solver:
+    def solver(
+        self, init: Floats | None = None, device: str | None = None, work: int | None = None
+    ) -> Solver:
         """What fits the comparisons of a problem."""
         self.objective()  # checks C
         if self.direct:
-            return super().solver(init, device)
+            return super().solver(init, device, work)
         if (device or self.device) == "gpu":
             raise InputError(
                 "the kernel of GNMDS is found on the CPU; use direct=True for the points on a GPU, "

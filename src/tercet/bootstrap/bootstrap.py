@@ -200,7 +200,9 @@ class Bootstrap(Maker):
             subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
-            solver = self.estimator.solver(init, self.device)
+            share = task.size / task.units.number if not self.parametric else 1.0
+            work = math.ceil(self.n_samples * share * len(task.every))
+            solver = self.estimator.solver(init, self.device, work)
 
             def fit(some: list[int], done: Done) -> list[Fit]:
                 chosen = subsets.only(some), [seeds[k] for k in some]
@@ -306,7 +308,7 @@ class Bootstrap(Maker):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
         work = task.problem, [task.every], [seed]
-        solver = self.estimator.solver(device=self.device)
+        solver = self.estimator.solver(None, self.device, len(task.every))
         fit = fit_once(checkpoint, lambda: solver.solve_subsets(*work)[0])
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
