@@ -1,7 +1,8 @@
 """Chains in lockstep, on JAX's CPU device: trajectories, warm-up, and posteriors that are known."""
 
+from copy import deepcopy
+
 import jax
-import joblib
 import numpy as np
 import pytest
 from scipy import stats
@@ -15,6 +16,7 @@ from tercet.errors import InputError, TercetError
 from tercet.models import STEModel
 from tercet.posterior import accelerated, hamiltonian, mode, posterior
 from tercet.posterior.accelerated import convert
+from tercet.posterior.chains import explore
 from tercet.posterior.draw import Plan, build_target
 from tercet.simulate import answers_from_model, random_comparisons
 
@@ -258,18 +260,20 @@ def test_the_estimators_device_is_meant_and_chains_begin_in_groups():
     np.testing.assert_array_equal(one.ensemble_.draws, same.ensemble_.draws)
 
 
-def test_a_backend_that_searches_for_starts_changes_nothing(monkeypatch):
-    begun = []
+def test_draws_do_not_depend_on_where_starts_are_searched_for(monkeypatch):
+    """A backend's worker has copies of the generators, and those here stay as they were."""
 
-    def note(target, hill, starts, *others):
-        begun.append(np.array([X for X, _ in starts]))
-        raise InterruptedError
+    def explore_elsewhere(*work):
+        *others, rngs = work
+        return explore(*others, deepcopy(rngs))
 
-    monkeypatch.setattr(accelerated, "run_in_lockstep", note)
-    for name in ("threading", "loky"):
-        with joblib.parallel_config(name, n_jobs=2), pytest.raises(InterruptedError):
-            fitted(ANSWERS, tc.STE(2), n_chains=20)
-    np.testing.assert_array_equal(*begun)
+    def draws():
+        settings = {"n_chains": 3, "n_samples": 2, "warmup": 2, "random_state": 0}
+        return tc.Posterior(tc.STE(2), device="gpu", **settings).fit(ANSWERS).ensemble_.draws
+
+    expected = draws()
+    monkeypatch.setattr("tercet.posterior.draw.explore", explore_elsewhere)
+    np.testing.assert_array_equal(draws(), expected)
 
 
 @pytest.mark.parametrize("sampler", ["elliptical_slice", "laplace"])

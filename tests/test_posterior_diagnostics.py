@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
 
 from tercet.posterior.diagnostics import (
     MOST_PAIRS,
@@ -126,6 +127,21 @@ def test_many_short_chains_that_are_not_there_yet_are_caught(wrong):
     found = diagnose_chains({"the size of the map": many(), "distances": many(**wrong)}, 0, 16)
     assert found.worst == "distances"
     assert found.problems[0].startswith("the 330 chains disagree about distances (nested R-hat 1.")
+
+
+@pytest.mark.parametrize("draws", [4, 7, 20])
+def test_nested_r_hat_is_that_of_arviz(draws):
+    """With ties, as of proposals that were not accepted, and no number where a draw is none."""
+    values = np.round(many(apart=0.1, spread=1.0), 1)[:320, -draws:]
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    expected = array_stats.rhat_nested(values, np.arange(320) % 16, **axes)
+    if draws >= 8:
+        halves = np.concatenate([values[:, : draws // 2], values[:, draws // 2 :]])
+        other = array_stats.rhat_nested(halves, np.repeat([0, 1], 320), **axes)
+        expected = max(expected, other)
+    assert diagnose_chains({"distances": values}, superchains=16).r_hat == expected
+    values[3, 1] = np.nan
+    assert np.isnan(diagnose_chains({"distances": values}, superchains=16).r_hat)
 
 
 def test_chains_without_number_are_not_asked_for_50_draws_each():

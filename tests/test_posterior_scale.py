@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from tercet.posterior.scale import draw_variance, mode_of_log, sum_out
+from tercet.posterior.scale import draw_variance, draw_variances, mode_of_log, sum_out
 
 SQUARES = [1e-6, 0.1, 1.0, 30.0, 1e4]
 FREEDOMS = [2.0, 8.0, 98.0]
@@ -85,6 +85,14 @@ def test_variances_drawn_have_the_exact_distribution(s, freedom, mean, sd):
     cumulated = np.cumsum(density) / density.sum()
     # Kolmogorov's test; one set in 100 000 would be as far off.
     assert stats.kstest(drawn, lambda x: np.interp(x, u, cumulated)).pvalue > 1e-5
+
+
+def test_many_variances_are_those_drawn_one_by_one():
+    one, many = np.random.default_rng(3), np.random.default_rng(3)
+    squares = np.geomspace(0.1, 100.0, 20)
+    expected = [draw_variance(s, 14.0, 0.0, 1.5, one) for s in squares]
+    np.testing.assert_array_equal(draw_variances(squares, 14.0, 0.0, 1.5, many), expected)
+    assert one.random() == many.random()
 
 
 @pytest.mark.parametrize("s", SQUARES)

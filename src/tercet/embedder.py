@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
-from tercet.accelerator.device import check_device, find_device
+from tercet.accelerator.device import WORTH_IT, check_device, find_device
 from tercet.diagnosis import warn_about
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
@@ -79,20 +79,28 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         """What is minimised."""
         return Objective(self.model(), self.n_components, self.penalty)
 
-    def solver(self, init: Floats | None = None, device: str | None = None) -> Solver:
+    def solver(
+        self, init: Floats | None = None, device: str | None = None, work: int | None = None
+    ) -> Solver:
         """What fits the comparisons of a problem, from starts of its own or from init.
 
-        ``device`` goes before the constructor's.
+        ``device`` goes before the constructor's. ``work`` is how many comparisons all fits have
+        together: with "auto", few stay on the CPU.
         """
         n_init = None if isinstance(self.n_init, str) else self.n_init
         options = Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
         descent = Descent(self.objective(), options, init)
-        device = self.device if device is None else device
-        if find_device(device) is None:
+        if self.settle_device(device, work) == "cpu":
             return descent
         from tercet.accelerator.solver import OnDevice
 
-        return OnDevice(descent, device)
+        return OnDevice(descent, device or self.device)
+
+    def settle_device(self, device: str | None = None, work: int | None = None) -> str:
+        """Whether "cpu" or "gpu" is meant; parameters as in `solver`."""
+        device = self.device if device is None else device
+        small = device == "auto" and work is not None and work < WORTH_IT
+        return "cpu" if small or find_device(device) is None else "gpu"
 
     def fit(
         self,
@@ -121,7 +129,8 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         problem = _as_problem(triplets)
         if init is not None:
             init = _check_init(init, (triplets.n_objects, self.n_components))
-        fit = self.solver(init).solve(problem, np.random.default_rng(self.random_state))
+        solver = self.solver(init, work=len(triplets))
+        fit = solver.solve(problem, np.random.default_rng(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
         self.separable_ = unbounded and all(

@@ -259,19 +259,28 @@ class GNMDS(Embedder):
             check_positive("C", self.C)
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
 
-    def solver(self, init: Floats | None = None, device: str | None = None) -> Solver:
+    def solver(
+        self, init: Floats | None = None, device: str | None = None, work: int | None = None
+    ) -> Solver:
         """What fits the comparisons of a problem."""
         self.objective()  # checks C
         if self.direct:
-            return super().solver(init, device)
+            return super().solver(init, device, work)
+        self.settle_device(device)
+        if init is not None:
+            raise InputError("the kernel of GNMDS needs no init; use direct=True for a warm start.")
+        return KernelProgram(self.n_components, self.C, self.tol or 1e-4, self.max_iter)
+
+    def settle_device(self, device: str | None = None, work: int | None = None) -> str:
+        """Whether "cpu" or "gpu" is meant."""
+        if self.direct:
+            return super().settle_device(device, work)
         if (device or self.device) == "gpu":
             raise InputError(
                 "the kernel of GNMDS is found on the CPU; use direct=True for the points on a GPU, "
                 "or device='auto'."
             )
-        if init is not None:
-            raise InputError("the kernel of GNMDS needs no init; use direct=True for a warm start.")
-        return KernelProgram(self.n_components, self.C, self.tol or 1e-4, self.max_iter)
+        return "cpu"
 
 
 class KernelProgram(NamedTuple):

@@ -34,7 +34,7 @@ class Mortal(tc.STE):
         super().__init__(n_components)
         self.obituary = obituary
 
-    def solver(self, init=None, device=None):
+    def solver(self, init=None, device=None, work=None):
         return Deadly(super().solver(init), Path(self.obituary))
 
 

@@ -251,6 +251,20 @@ def test_no_gpu_is_an_error_that_names_the_extra(monkeypatch, answers):
     tc.STE(2, device="auto", random_state=0).fit(answers)
 
 
+@pytest.mark.parametrize("error", [RuntimeError, AssertionError])
+def test_platforms_that_are_not_there_are_an_error_that_names_them(monkeypatch, answers, error):
+    """What JAX raises with JAX_PLATFORMS=tpu and with JAX_PLATFORMS=cuda where there is neither."""
+
+    def devices(platform=None):
+        raise error
+
+    monkeypatch.setattr(jax, "devices", devices)
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    with pytest.raises(tc.errors.TercetError, match="it sees: nothing; JAX_PLATFORMS is 'cuda'"):
+        tc.STE(2, device="gpu").fit(answers)
+    assert find_device("auto") is None
+
+
 def test_no_jax_is_an_error_that_names_the_extra(monkeypatch, answers):
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(tc.errors.TercetError, match=r"needs JAX: pip install 'tercet\[gpu\]'"):
@@ -275,11 +289,32 @@ def test_small_problems_stay_on_the_cpu_by_themselves(answers):
     assert (auto.embedding_ == cpu.embedding_).all()
 
 
-def test_nothing_of_jax_is_imported_unless_asked():
+def test_all_replicates_together_say_whether_a_gpu_is_worth_it(answers, monkeypatch):
+    """And not those of a batch, or some would be fitted here and some there."""
+
+    def draws(n_samples, device):
+        settings = {"fraction": 0.5, "random_state": 0, "device": device}
+        return tc.Bootstrap(tc.STE(2), n_samples, **settings).fit(answers).ensemble_.draws
+
+    monkeypatch.setattr("tercet.embedder.WORTH_IT", 6 * M // 2)
+    monkeypatch.setattr(solver_module, "IN_A_BATCH", 2 * M)
+    fitted = []
+    solve = OnDevice._solve
+    monkeypatch.setattr(
+        OnDevice, "_solve", lambda *work: fitted.append(len(work[2])) or solve(*work)
+    )
+    draws(6, "auto")
+    assert fitted == [2, 2, 2]
+    np.testing.assert_array_equal(draws(5, "auto"), draws(5, "cpu"))
+    assert fitted == [2, 2, 2]
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_nothing_of_jax_is_imported_unless_it_is_worth_it(device):
     code = (
         "import sys, numpy as np, tercet as tc;"
         "t = np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 2, 1], [1, 2, 0]] * 3);"
-        "tc.Bootstrap(tc.STE(1, penalty=.1), 2, random_state=0).fit(t);"
+        f"tc.Bootstrap(tc.STE(1, penalty=.1), 2, random_state=0, device={device!r}).fit(t);"
         "print('jax' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True)

@@ -15,6 +15,8 @@ DEVICES = ("auto", "cpu", "gpu")
 # Names the JAX platform that stands for the GPU: "cpu" tries the accelerator's code without one.
 PLATFORM = "TERCET_JAX_PLATFORM"
 
+WORTH_IT = 5_000_000  # comparisons of all fits; with fewer the CPU is done while JAX compiles
+
 
 def check_device(device: object) -> None:
     """Raise unless it is the name of a device."""
@@ -40,14 +42,25 @@ def find_device(device: str) -> Any | None:
         ) from error
     try:
         return jax.devices(os.environ.get(PLATFORM) or "gpu")[0]
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:
         if device == "auto":
             return None
-        seen = ", ".join(sorted({found.platform for found in jax.devices()}))
+        seen = ", ".join(_platforms()) or f"nothing; JAX_PLATFORMS is {os.environ.get(_ONLY)!r}"
         raise TercetError(
             f"device='gpu', but JAX sees no GPU (it sees: {seen}). Install JAX for your card, pip "
             "install 'tercet[gpu]', or use device='cpu' or device='auto'."
         ) from error
+
+
+def _platforms() -> list[str]:
+    """What JAX can compute on; nothing where the only platforms it may use are not there.
+
+    For a missing "cuda" among them it has an assertion instead of an error.
+    """
+    try:
+        return sorted({found.platform for found in import_module("jax").devices()})
+    except (RuntimeError, AssertionError):
+        return []
 
 
 @contextmanager
@@ -72,4 +85,5 @@ def memory_of(device: Any) -> int:
     return int(stats.get("bytes_limit", _WITHOUT_LIMIT))
 
 
+_ONLY = "JAX_PLATFORMS"  # those that JAX may use, where it is set
 _WITHOUT_LIMIT = 4 * 2**30  # where the device does not tell

@@ -48,7 +48,6 @@ from tercet.models.gnmds import GNMDSModel
 ROUGH = 1e-6  # tolerance of the search in float32
 AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come one after the other
 IN_A_BATCH = 64_000_000  # comparisons: so that progress is seen, and kept
-WORTH_IT = 5_000_000  # comparisons of all subsets; with fewer the CPU is done while JAX compiles
 _LOOK = 50  # evaluations between two looks at the host
 _KEPT, _WORKING = 0.3, 0.5  # shares of the memory: of what stays, and of what comes and goes
 
@@ -58,7 +57,7 @@ _one_at_a_time = Lock()  # so that two threads do not share the memory; one of t
 class OnDevice(NamedTuple):
     """Solver that does what a `Descent` does, on an accelerator.
 
-    With ``device`` "auto", small problems stay on the CPU.
+    With ``device`` "auto", it is the CPU's where there is no GPU, as on a worker without one.
     """
 
     descent: Descent
@@ -73,20 +72,19 @@ class OnDevice(NamedTuple):
                 "answers that are read block by block are fitted on the CPU; use device='cpu', or "
                 "read them into memory with tc.read_triplets."
             )
-        size = len(problem.comparisons)
-        if self._stays(size):
+        if self._stays:
             return self.descent.solve(problem, rng)
-        return self._solve(problem, [np.arange(size)], [rng])[0]
+        return self._solve(problem, [np.arange(len(problem.comparisons))], [rng])[0]
 
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
         """Fit subsets of the rows side by side, each with its own seed."""
-        if self._stays(sum(map(len, subsets))):
+        if self._stays:
             return self.descent.solve_subsets(problem, subsets, seeds)
         return self._solve(problem, subsets, [np.random.default_rng(seed) for seed in seeds])
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
         """How many subsets to take at once: as many in every batch, whatever their size."""
-        if self._stays(count * len(problem.comparisons)):
+        if self._stays:
             return self.descent.batch_size(problem, count, n_workers)
         starts, d = (
             self.descent.count_starts(problem.n_objects),
@@ -99,9 +97,9 @@ class OnDevice(NamedTuple):
         number = next((k for k in range(fewest, 2 * fewest) if count % k == 0), fewest)
         return -(-count // number)
 
-    def _stays(self, work: int) -> bool:
-        small = self.device == "auto" and work < WORTH_IT
-        return small or find_device(self.device) is None
+    @property
+    def _stays(self) -> bool:
+        return find_device(self.device) is None
 
     def _solve(
         self, problem: Problem, subsets: Sequence[Rows], rngs: Sequence[np.random.Generator]

@@ -190,19 +190,22 @@ class Bootstrap(Maker):
             cure = f"use unit='screen'{instead}"
             warn_about_screens(triplets, "are drawn one by one here", cure)
         task = self._task(triplets)
-        drawn = {f"{self.unit}s": task.units.rows, f"sizes of {self.unit}s": task.units.ends}
+        share = task.size / task.units.number if not self.parametric else 1.0
+        work = math.ceil(self.n_samples * share * len(task.every))
+        device = self.estimator.settle_device(self.device, work)
+        more = {f"{self.unit}s": task.units.rows, f"sizes of {self.unit}s": task.units.ends}
         with (
-            self._open_checkpoint(triplets, drawn) as checkpoint,
+            self._open_checkpoint(triplets, more | {"device": device}) as checkpoint,
             progress_bar(self.n_samples, "replicates", self.progress) as bar,
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
             entropy, numbers = checkpoint.entropy, range(self.n_samples)
-            full = self._fit_all(task, entropy, checkpoint)
+            full = self._fit_all(task, entropy, checkpoint, device)
             draw, spread = self._draw(triplets, task, full)
             subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
-            solver = self.estimator.solver(init, self.device)
+            solver = self.estimator.solver(init, device)
 
             def fit(some: list[int], done: Done) -> list[Fit]:
                 chosen = subsets.only(some), [seeds[k] for k in some]
@@ -210,7 +213,8 @@ class Bootstrap(Maker):
 
             fits = fit_replicates(checkpoint, self.n_samples, fit, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
-        return self._keep(fits, outcome, full, spread, triplets.names, entropy, len(task.every))
+        about = {"n_answers": len(task.every), "device": device}
+        return self._keep(fits, outcome, full, spread, triplets.names, entropy, about)
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -222,7 +226,7 @@ class Bootstrap(Maker):
         spread: float,
         names: tuple[str, ...] | None,
         entropy: int,
-        n_answers: int,
+        about: dict[str, Any],
     ) -> Self:
         """Make the ensemble of the replicates that are kept, and warn about the others."""
         if not outcome.kept:
@@ -244,7 +248,7 @@ class Bootstrap(Maker):
                 self,
                 entropy,
                 counts=outcome.counts,
-                n_answers=n_answers,
+                **about,
                 notes=[_WARM] if self.warm_start else [],
             ),
         )
@@ -262,7 +266,7 @@ class Bootstrap(Maker):
             )
         warn_about(stream, min_answers=self.estimator.n_components + 1, stacklevel=4)
         with (
-            self._open_checkpoint(stream, {}) as checkpoint,
+            self._open_checkpoint(stream, {"device": "cpu"}) as checkpoint,
             progress_bar(self.n_samples, "replicates", self.progress) as bar,
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
@@ -285,8 +289,8 @@ class Bootstrap(Maker):
 
             fits = fit_replicates(checkpoint, self.n_samples, fit, bar.update)
         outcome = judge(fits, self.estimator.objective(), stream, replicates)
-        names, count = stream.names, replicates.n_answers
-        return self._keep(fits, outcome, full, spread, names, entropy, count)
+        about = {"n_answers": replicates.n_answers, "device": "cpu"}
+        return self._keep(fits, outcome, full, spread, stream.names, entropy, about)
 
     def _task(self, triplets: Triplets) -> _Task:
         """What replicates choose rows from: the answers and, if parametric, their opposites."""
@@ -303,13 +307,15 @@ class Bootstrap(Maker):
         problem = build_problem(rows, triplets.n_objects, weights)
         return _Task(problem, counts, every, units, size)
 
-    def _fit_all(self, task: _Task, entropy: int, checkpoint: Checkpoint) -> Fit | None:
+    def _fit_all(
+        self, task: _Task, entropy: int, checkpoint: Checkpoint, device: str
+    ) -> Fit | None:
         """The embedding of all answers, where it is needed."""
         if not (self.parametric or self.correction or self.warm_start):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
         work = task.problem, [task.every], [seed]
-        solver = self.estimator.solver(device=self.device)
+        solver = self.estimator.solver(None, device)
         fit = fit_once(checkpoint, lambda: solver.solve_subsets(*work)[0])
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")

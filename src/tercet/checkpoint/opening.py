@@ -19,8 +19,8 @@ from tercet.provenance import Seed, entropy_of, versions
 
 PathLike = str | os.PathLike[str]
 
-# On the first three no draw depends, and the seed is asked for apart.
-_PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state")
+# On the first three no draw depends; the seed, and what computes, are asked for apart.
+_PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state", "device")
 
 
 def open_checkpoint(
@@ -51,7 +51,7 @@ def open_checkpoint(
     if name == ":memory:":  # SQLite's word for no file at all
         name = os.path.join(os.curdir, name)
     wanted = {
-        "settings": {k: v for k, v in settings.items() if k not in _PASSED_OVER},
+        "settings": _that_count(settings),
         "data": {what: fingerprint(value) for what, value in data.items()},
         "versions": versions() | {"processor": _processor()},
     }
@@ -82,6 +82,15 @@ def fingerprint(value: Any) -> str:
 
 
 # --- inside -----------------------------------------------------------------------------------
+
+
+def _that_count(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings on which draws depend, those of the estimator included."""
+    return {
+        key: _that_count(value) if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if key not in _PASSED_OVER
+    }
 
 
 def _check_place(path: Path) -> None:

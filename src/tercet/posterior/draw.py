@@ -25,7 +25,7 @@ from tercet.posterior.chains import Chain, explore, find_maps, jittered
 from tercet.posterior.diagnostics import distances_to_watch
 from tercet.posterior.priors import DistancePrior, NormalPrior, log_normal
 from tercet.posterior.running import run_chains
-from tercet.posterior.scale import draw_variance
+from tercet.posterior.scale import draw_variances
 from tercet.posterior.settings import PARAMETERS, Learn, first_theta, natural, theta_priors
 from tercet.posterior.target import Target, energy_and_gradient
 from tercet.posterior.walks import Elliptical, Hamiltonian, Laplace, Matrices, Walk
@@ -35,7 +35,7 @@ from tercet.triplets import Triplets
 
 # What random numbers are for: the first word of the key that spawns a seed; the second is the
 # number of the chain.
-_CHAIN, _START, _LOCKSTEP, _JITTER = range(4)
+_CHAIN, _START, _LOCKSTEP = range(3)
 
 SUPERCHAINS = 16  # most starts of chains that run in lockstep
 
@@ -125,9 +125,8 @@ def _draw_in_lockstep(
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
     hill = explore(target, plan.model, theta, plan.n_components, searching)
-    # Those that searched may have done so in another process, and be here as they were.
-    jitters = [np.random.default_rng(seed_for(entropy, _JITTER, k)) for k in range(len(searching))]
-    starts = [jittered(hill, k, rng) for k, rng in enumerate(jitters)]
+    # By the chains' own numbers: those of the search stay behind where a backend's worker searches.
+    starts = [jittered(hill, k, rngs[k]) for k in range(len(searching))]
     seed = seed_for(entropy, _LOCKSTEP)
     total = plan.n_chains * (plan.warmup + plan.n_samples)
     with progress_bar(total, "draws", progress) as bar:
@@ -269,7 +268,7 @@ def _place(
     elif np.isnan(variances).any():
         squares = np.einsum("sik,kl,sil->s", X, target.precision, X)
         freedom, mean, sd = (n - 1.0) * d, target.scale_mean, target.scale_sd
-        variances = np.array([draw_variance(s, freedom, mean, sd, rng) for s in squares])
+        variances = draw_variances(squares, freedom, mean, sd, rng)
     normal = rng.standard_normal((S, d)) @ np.linalg.cholesky(block).T
     centres = np.sqrt(variances / n)[:, None] * normal
     return X + centres[:, None], variances

@@ -52,8 +52,8 @@ class Posterior(Maker):
     n_chains : int
         Chains, each from a start of its own; more than one shows whether they agree.
     warmup : int, optional
-        Draws of each chain that come before and are thrown away; by default 500, and 1000 for
-        elliptical slice sampling.
+        Draws of each chain that come before and are thrown away; by default 500, 1000 for
+        elliptical slice sampling, and 200 on a GPU, where all chains learn from each other.
     learn : sequence of str, or dict
         What to estimate with the points: "lapse", the share of answers given at random, and for
         CKL "exponent" and "mu". A dict gives the priors: ``{"lapse": (a, b)}`` for Beta(a, b),
@@ -263,6 +263,7 @@ class Posterior(Maker):
             sampler=plan.sampler,
             diagnostics=self.diagnostics_ and self.diagnostics_.describe(),
             n_answers=triplets.n_answers,
+            device=plan.device,
             notes=notes,
         )
         return Ensemble(

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from tercet.compiled import jit
-from tercet.models.base import TINY
+from tercet.models.base import TINY, Array
 
 _BELOW, _ABOVE = 16, 24  # steps of half a standard deviation; the density leans to the right
 
@@ -80,3 +80,14 @@ def draw_variance(
         envelope = -2.0 * math.log1p(t * t / 3.0)
         if math.log(rng.random()) < _log_density(u, s, freedom, mean, sd) - top - envelope:
             return math.exp(u)
+
+
+@jit
+def draw_variances(
+    squares: Array, freedom: float, mean: float, sd: float, rng: np.random.Generator
+) -> Array:
+    """Draw v (S,) given each s (S,), one after the other."""
+    out = np.empty_like(squares)
+    for k in range(len(squares)):
+        out[k] = draw_variance(squares[k], freedom, mean, sd, rng)
+    return out

@@ -82,7 +82,7 @@ def cross_validate(
     """Fit every split and predict the rows that it left out."""
     problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
     fits = fit_anywhere(
-        estimator.solver(),
+        estimator.solver(work=len(splits.train) * len(triplets)),
         problem,
         splits.train,
         splits.seeds,
