@@ -17,8 +17,8 @@ $(VENV)/.installed: pyproject.toml
 demo: setup            ## a simulated world, its answers and a report about them in demo/
 	$(RUN) -m tercet demo --out demo
 
-test: setup            ## all tests
-	$(RUN) -m pytest
+test: setup            ## all tests, on two processes; each file stays on one
+	$(RUN) -m pytest -n 2 --dist loadfile
 
 lint: setup            ## style and types
 	$(VENV)/bin/ruff check .
