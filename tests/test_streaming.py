@@ -630,3 +630,9 @@ def test_a_stream_stays_on_the_cpu(tmp_path, monkeypatch, small_blocks):
     auto = tc.STE(2, device="auto", random_state=0).fit(stream)
     cpu = tc.STE(2, random_state=0).fit(stream)
     np.testing.assert_array_equal(auto.embedding_, cpu.embedding_)
+
+
+def test_columns_that_are_no_mapping_are_refused(tmp_path):
+    tc.write_triplets(answers(50), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="takes our words and the file's titles"):
+        tc.open_triplets(tmp_path / "a.parquet", columns=["probe"])

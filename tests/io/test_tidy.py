@@ -249,3 +249,11 @@ def test_numbers_with_a_comma_where_semicolons_stand_between_cells(save):
     assert T.weights.tolist() == [2.0, 1.5]
     with pytest.raises(InputError, match="line 2: the response time is '1,25', not a number"):
         read_triplets(save('anchor,near,far,response_time\na,b,c,"1,25"\n'))
+
+
+@pytest.mark.parametrize("columns", [["probe"], "probe"])
+def test_columns_that_are_no_mapping_are_refused(columns, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("probe,near,far\na,b,c\n")
+    with pytest.raises(InputError, match="takes our words and the file's titles"):
+        read_file(path, columns=columns)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 
-__all__ = ["Cells", "first_row", "make_cells", "read_cells", "read_words"]
+__all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "read_words"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits always fit into int64
 
@@ -322,3 +322,12 @@ def _rows(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]
                 yield reader.line_num, row
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}).") from None
+
+
+def check_columns(columns: object) -> None:
+    """Raise unless it maps our words to the titles of a file, or is None."""
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(
+            "columns takes our words and the file's titles, such as {'anchor': 'probe'}, got "
+            f"{columns!r}."
+        )

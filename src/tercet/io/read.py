@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tercet.errors import InputError
+from tercet.io.cells import check_columns
 from tercet.io.formats import Format
 from tercet.io.known import FORMATS
 from tercet.io.reading import Options, Reading
@@ -49,6 +50,7 @@ def read_file(
     -------
     Reading
     """
+    check_columns(columns)
     source = Source(path, delimiter, columns or ())
     chosen = recognise(source) if format is None else find_format(format)
     reading = chosen.read(source, Options(n_objects, names, columns))

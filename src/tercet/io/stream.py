@@ -29,7 +29,7 @@ from tercet.checks import (
     whole,
 )
 from tercet.errors import DataWarning, InputError, TercetError
-from tercet.io.cells import Cells
+from tercet.io.cells import Cells, check_columns
 from tercet.io.parts import ArrayPart, Part, open_part
 from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
 from tercet.triplets import Triplets
@@ -78,6 +78,7 @@ def open_triplets(
     >>> tc.STE(2, random_state=0).fit(stream).embedding_  # doctest: +SKIP
     """
     files = _find_files(path)
+    check_columns(columns)
     parts = [open_part(file, columns) for file in files]
     _agree(parts)
     known = None if names is None else Triplets([[0, 1, 2]], names=names).names  # checked there
