@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import tercet as tc
 from tercet.accelerator import device as device_module
 from tercet.accelerator.device import computing_on, find_device
+from tercet.cli import main
 from tercet.engine.fit import Descent, Objective, Options, evaluate
 from tercet.engine.problem import build_problem
 from tercet.engine.starts import spectral_start
@@ -319,3 +320,10 @@ def test_nothing_of_jax_is_imported_unless_it_is_worth_it(device):
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True)
     assert done.stdout.split() == [b"False"], done.stderr
+
+
+def test_a_command_that_finds_no_gpu_ends_with_2(monkeypatch, answers, tmp_path, capsys):
+    monkeypatch.setenv(device_module.PLATFORM, "rocm")
+    tc.write_triplets(answers, tmp_path / "a.csv")
+    assert main(["fit", str(tmp_path / "a.csv"), "--device", "gpu"]) == 2
+    assert "--device gpu, but JAX sees no GPU" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def find_device(device: str) -> Any | None:
     except ImportError as error:
         if device == "auto":
             return None
-        raise TercetError(
+        raise InputError(
             "device='gpu' needs JAX: pip install 'tercet[gpu]', or use device='cpu'."
         ) from error
     try:
@@ -46,7 +46,7 @@ def find_device(device: str) -> Any | None:
         if device == "auto":
             return None
         seen = ", ".join(_platforms()) or f"nothing; JAX_PLATFORMS is {os.environ.get(_ONLY)!r}"
-        raise TercetError(
+        raise InputError(
             f"device='gpu', but JAX sees no GPU (it sees: {seen}). Install JAX for your card, pip "
             "install 'tercet[gpu]', or use device='cpu' or device='auto'."
         ) from error
