@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -353,8 +354,9 @@ def read_names(path: Path) -> Sequence[str]:
 def load_map(path: Path) -> Ensemble:
     """The ensemble that ``bootstrap`` or ``posterior`` wrote."""
     from tercet.ensemble import Ensemble
-    from tercet.errors import InputError
+    from tercet.errors import ConvergenceWarning, InputError
     from tercet.io.source import Source
+    from tercet.posterior.diagnostics import recorded_diagnostics
 
     if not path.exists():
         raise InputError(
@@ -367,4 +369,13 @@ def load_map(path: Path) -> Ensemble:
             f"{path} is no map. If it holds answers, make a map of them first: tercet posterior "
             f"{path} -o map.npz."
         )
-    return Ensemble.load(path)
+    ensemble = Ensemble.load(path)
+    found = recorded_diagnostics(ensemble.provenance)
+    if found is not None and found.problems:
+        warnings.warn(
+            f"{path} comes from chains that have not converged ({'; '.join(found.problems)}): what "
+            "it says is provisional.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return ensemble

@@ -87,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
         "dimension": found.dimension,
         "verdict": found.verdict,
         "reason": found.reason,
+        "hangs_on": found.hangs_on,
         "unit": found.unit,
         "n_answers": found.n_answers,
         "dimensions": rows,

@@ -11,11 +11,36 @@ from tercet.cli.output import Result, cell, note, writing
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
 
-__all__ = ["LEVEL", "describe_map", "labels_of", "point_rows", "point_table", "save_map"]
+__all__ = [
+    "LEVEL",
+    "describe_map",
+    "labels_of",
+    "point_rows",
+    "point_table",
+    "problems_of",
+    "provisional",
+    "save_map",
+]
 
 LEVEL = 0.95  # of the intervals
 EXACT = 300  # objects, all of whose comparisons are looked at
 SAMPLED = 100_000  # comparisons of more objects, drawn at random
+
+
+def problems_of(ensemble: Ensemble | None) -> list[str]:
+    """What was wrong with the chains that drew a map, in words; nothing of other maps."""
+    from tercet.posterior.diagnostics import recorded_diagnostics
+
+    found = None if ensemble is None else recorded_diagnostics(ensemble.provenance)
+    return [] if found is None else found.problems
+
+
+def provisional(text: str, problems: list[str]) -> str:
+    """A text for people, under what is wrong with the chains that it comes from."""
+    if not problems:
+        return text
+    wrong = "; ".join(problems)
+    return f"Provisional, for the chains have not converged: {wrong}.\n\n{text}"
 
 
 def labels_of(names: tuple[str, ...] | None, n: int) -> list[Any]:
@@ -75,11 +100,14 @@ def describe_map(
         The same for JSON.
     """
     expected, of = expected_error(ensemble, options.seed)
+    problems = problems_of(ensemble)
+    doubt = ", but the chains have not converged" if problems else ""
     text = [
         f"A map of {ensemble.n_objects} objects in {ensemble.n_components} dimension"
         f"{'' if ensemble.n_components == 1 else 's'}: {ensemble.n_samples} draws.",
         *sentences,
-        f"Average uncertainty {expected:.4f}: it expects to have {expected:.1%} of {of} wrong.",
+        f"Average uncertainty {expected:.4f}: it expects to have {expected:.1%} of {of} wrong"
+        f"{doubt}.",
     ]
     rows = point_rows(ensemble)
     if options.out is None:
@@ -91,6 +119,7 @@ def describe_map(
         "n_draws": ensemble.n_samples,
         "average_uncertainty": expected,
         **more,
+        "problems": problems,
         "level": LEVEL,
         "points": rows,
     }

@@ -41,9 +41,10 @@ OPTIONS = {  # what parameters are called on the command line, where that differ
     "n_components": "dim",
     "n_chains": "chains",
     "per_anchor": "per-anchor",
+    "random_state": "seed",
 }
 PARAMETER = re.compile(
-    r"\b(?:(n_samples|n_components|n_chains|per_anchor|warmup)\b(?!=)"  # alone
+    r"\b(?:(n_samples|n_components|n_chains|per_anchor|random_state|warmup)\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )
 

@@ -16,7 +16,7 @@ from tercet.cli.common import (
     share,
     tell,
 )
-from tercet.cli.maps import labels_of
+from tercet.cli.maps import labels_of, problems_of, provisional
 from tercet.cli.output import Result, cell, check_out, emit, write_rows
 
 if TYPE_CHECKING:
@@ -87,8 +87,14 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.out is None:
         text = f"{_table(rows)}\n\n{text}"
-    record = {"threshold": options.threshold, "counts": counts, "comparisons": rows}
-    emit(options, Result(text, record, rows))
+    problems = problems_of(ensemble)
+    record = {
+        "threshold": options.threshold,
+        "problems": problems,
+        "counts": counts,
+        "comparisons": rows,
+    }
+    emit(options, Result(provisional(text, problems), record, rows))
     return 0
 
 

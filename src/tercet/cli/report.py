@@ -11,9 +11,11 @@ from tercet.cli.common import (
     add_effort,
     add_reading,
     count,
+    dimensions,
     natural,
     progress_of,
     read_answers,
+    several,
     share,
 )
 from tercet.cli.output import say, to_json
@@ -47,12 +49,28 @@ def add_to(commands: Any) -> None:
         "--dim", type=count, metavar="D", help="dimensions of the map; by default estimated"
     )
     parser.add_argument(
+        "--dimensions",
+        type=dimensions,
+        metavar="RANGE",
+        help="to try, such as 1-12 or 1,2,5 (default: 1-6, or what the answers can carry)",
+    )
+    parser.add_argument(
         "--uncertainty",
         choices=("posterior", "bootstrap", "scale"),
         help="how maps are drawn; by default as suits the file (see docs/report.md)",
     )
     parser.add_argument(
-        "--level", type=share, default=0.95, metavar="P", help="of ellipses (default: 0.95)"
+        "--samples",
+        type=several,
+        metavar="N",
+        help="maps of each chain, or of the bootstrap (default: as suits the file)",
+    )
+    parser.add_argument(
+        "--level",
+        type=share,
+        default=0.95,
+        metavar="P",
+        help="of ellipses, and from which a comparison counts as certain (default: 0.95)",
     )
     parser.add_argument(
         "--questions", type=natural, default=10, metavar="N", help="to suggest (default: 10)"
@@ -86,6 +104,8 @@ def run(options: argparse.Namespace) -> int:
         reading,
         Settings(
             dimension=options.dim,
+            dimensions=options.dimensions,
+            samples=options.samples,
             uncertainty=options.uncertainty,
             level=options.level,
             questions=options.questions,

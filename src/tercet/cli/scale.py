@@ -17,7 +17,7 @@ from tercet.cli.common import (
     read_answers,
     several,
 )
-from tercet.cli.maps import LEVEL
+from tercet.cli.maps import LEVEL, problems_of, provisional
 from tercet.cli.models import LEARNED, MODELS, make_estimator
 from tercet.cli.output import Result, cell, check_out, emit, write_rows
 
@@ -103,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
         **effort_of(options),
     )
     rows = _rows(found)
+    problems = problems_of(found.made.ensemble)
     write_rows(options, rows)
     record = {
         "seed": options.seed,
@@ -114,13 +115,14 @@ def run(options: argparse.Namespace) -> int:
         "lapse": found.lapse,
         "log_likelihood": found.log_likelihood,
         "aic": found.aic,
+        "problems": problems,
         "level": LEVEL,
         "scale": rows,
     }
     shown = found
     if found.names is not None:
         shown = dataclasses.replace(found, names=tuple(map(cell, found.names)))
-    emit(options, Result(str(shown), record, rows))
+    emit(options, Result(provisional(str(shown), problems), record, rows))
     return 0
 
 

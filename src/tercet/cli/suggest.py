@@ -16,6 +16,7 @@ from tercet.cli.common import (
     count,
     load_map,
 )
+from tercet.cli.maps import problems_of, provisional
 from tercet.cli.output import Result, cell, check_out, emit, write_rows
 from tercet.cli.predict import read_comparisons
 
@@ -104,8 +105,14 @@ def run(options: argparse.Namespace) -> int:
         for (anchor, one, other), score in zip(found, found.scores.tolist(), strict=True)
     ]
     write_rows(options, rows)
-    record = {"seed": options.seed, "strategy": found.strategy, "comparisons": rows}
-    emit(options, Result(str(_printable(found)), record, rows))
+    problems = problems_of(ensemble)
+    record = {
+        "seed": options.seed,
+        "strategy": found.strategy,
+        "problems": problems,
+        "comparisons": rows,
+    }
+    emit(options, Result(provisional(str(_printable(found)), problems), record, rows))
     return 0
 
 

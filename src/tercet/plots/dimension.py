@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tercet.errors import InputError
 from tercet.plots.axes import COLOURS, new_figure
-from tercet.uses.dimension.table import DimensionEstimate, Measured
+from tercet.uses.dimension.table import DimensionEstimate, DimensionRow, Measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _RECOMMENDED = "tercet recommended dimension"
+_DISAGREEING = "tercet chains that disagree"
 _WIDTH, _HEIGHT = 3.1, 3.0  # of a panel, in inches
 
 
@@ -24,8 +25,10 @@ class Curve(NamedTuple):
     dimensions: list[int]
     values: list[float]
     errors: list[float]
+    hollow: list[bool]  # from chains that disagree
 
 
+_FROM_CHAINS = ("left_out", "posterior")
 # Title, and what it shows: name for a legend and field of a row.
 _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("accuracy on left-out answers", (("", "accuracy"),)),
@@ -44,17 +47,18 @@ def measured_panels(estimate: DimensionEstimate) -> list[tuple[str, list[Curve]]
     for title, fields in _PANELS:
         curves = []
         for name, field in fields:
-            cells: list[tuple[int, Measured]] = [
-                (row.dimension, getattr(row, field)) for row in estimate.rows
+            cells: list[tuple[DimensionRow, Measured]] = [
+                (row, getattr(row, field)) for row in estimate.rows
             ]
-            found = [(d, each) for d, each in cells if not math.isnan(each.value)]
+            found = [(row, each) for row, each in cells if not math.isnan(each.value)]
             if found:
                 curves.append(
                     Curve(
                         name,
-                        [d for d, _ in found],
+                        [row.dimension for row, _ in found],
                         [each.value for _, each in found],
                         [each.error for _, each in found],
+                        [row.agrees is False and field in _FROM_CHAINS for row, _ in found],
                     )
                 )
         if curves:
@@ -68,7 +72,8 @@ def plot_dimension(
     """Draw accuracy, log-loss, average uncertainty and training loss against the dimension.
 
     Bars are one standard error. The grey line is the recommended dimension; there is none where
-    the answers do not tell. What was not measured (``thorough=False``) is left out.
+    the answers do not tell. A hollow point is from chains that ended in different maps. What was
+    not measured (``thorough=False``) is left out.
 
     Parameters
     ----------
@@ -112,6 +117,10 @@ def _draw(ax: Axes, title: str, curves: list[Curve]) -> None:
             label=curve.name or None,
             zorder=2,
         )
+        if any(curve.hollow):
+            places = zip(curve.dimensions, curve.values, curve.hollow, strict=True)
+            x, y = zip(*[(d, value) for d, value, hollow in places if hollow], strict=True)
+            ax.plot(x, y, "o", ms=5, mfc="white", mec=colour, zorder=3, gid=_DISAGREEING)
     ax.set_title(title, fontsize=10)
     ax.set_xlabel("dimension")
     ax.spines[["top", "right"]].set_visible(False)

@@ -13,7 +13,9 @@ on their way from similar starts, so the first halves of the chains are held aga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -69,11 +71,24 @@ class Diagnostics:
         return {k: None if v != v else v for k, v in vars(self).items()}
 
     @property
+    def limit(self) -> float:
+        """The R-hat from which on the chains disagree."""
+        return R_HAT_NESTED if self.superchains else R_HAT
+
+    @property
+    def agree(self) -> bool:
+        """Whether the chains ended in the same maps, so that what they say can be stated as found.
+
+        True of a single chain, which has nobody to disagree with.
+        """
+        return self.n_chains == 1 or self.r_hat < self.limit
+
+    @property
     def problems(self) -> list[str]:
         """What is wrong, in plain words; empty when nothing is."""
         found = []
-        limit, kind = (R_HAT_NESTED, "nested R-hat") if self.superchains else (R_HAT, "R-hat")
-        if self.n_chains > 1 and not self.r_hat < limit:
+        limit, kind = self.limit, "nested R-hat" if self.superchains else "R-hat"
+        if not self.agree:
             found.append(
                 f"the {self.n_chains} chains disagree about {self.worst} ({kind} {self.r_hat:.2f}, "
                 f"should be below {limit})"
@@ -88,6 +103,22 @@ class Diagnostics:
         if self.divergences > 0.01 * self.n_chains * self.n_samples:
             found.append(f"{self.divergences} draws went astray")
         return found
+
+
+def recorded_diagnostics(provenance: Mapping[str, Any]) -> Diagnostics | None:
+    """The diagnostics in the record of an ensemble, or None where it has none that can be read."""
+    told = provenance.get("diagnostics")
+    if not isinstance(told, Mapping):
+        return None
+    names = [field.name for field in fields(Diagnostics)]
+    given = {name: told[name] for name in names if name in told and name != "worst"}
+    if any(v is not None and not isinstance(v, int | float) for v in given.values()):
+        return None
+    numbers: dict[str, Any] = {k: math.nan if v is None else v for k, v in given.items()}
+    try:
+        return Diagnostics(**numbers, worst=str(told.get("worst", "nothing")))
+    except TypeError:  # something is missing
+        return None
 
 
 def diagnose_chains(

@@ -284,11 +284,16 @@ class Posterior(Maker):
             return
         cure = "raise n_samples and warmup"
         if plan.sampler == "elliptical_slice" and isinstance(plan.prior, NormalPrior):
-            cure += ", or use sampler='hmc', which needs far fewer draws"
+            cure += ", or use the default sampler (HMC), which needs far fewer draws"
+        if not self.diagnostics_.agree:
+            cure += (
+                "; another random_state starts the chains elsewhere. If they keep disagreeing, the "
+                "answers allow several different maps: try another number of dimensions, or a "
+                "bootstrap, which needs no chains"
+            )
         warnings.warn(
             f"not converged: {'; '.join(self.diagnostics_.problems)}. Do not trust these "
-            f"uncertainties yet: {cure}. If chains keep disagreeing, the answers allow several "
-            "different maps: collect more answers or lower n_components.",
+            f"uncertainties yet: {cure}.",
             ConvergenceWarning,
             stacklevel=3,
         )

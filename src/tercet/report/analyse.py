@@ -13,19 +13,28 @@ import numpy as np
 from tercet.checks import listing
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError, SeparableWarning
+from tercet.errors import ConvergenceWarning, DataWarning, InputError
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.provenance import seed_for, versions
+from tercet.report.cautions import (
+    about_calibration,
+    about_ceiling,
+    about_chains,
+    about_dimension,
+    about_fit,
+    about_guesses,
+    about_replicates,
+)
 from tercet.report.findings import Findings, Foretold, Settings
 from tercet.report.makers import SCALING, choose_kind, count_screens_once, foretell, make_maker
 from tercet.report.sureness import describe_objects, measure_sureness
 from tercet.triplets import Triplets
-from tercet.uses.abstain.risk import percent
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate, estimate_dimension
+from tercet.uses.dimension.settings import check_dimensions, most_dimensions
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
 from tercet.uses.scale.stimuli import order_of, renumber
@@ -35,7 +44,7 @@ __all__ = ["analyse"]
 
 FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
 MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
-ROUGH = 0.1  # share of left-out units that are a rough guess, from which that is told
+FEWEST_SAMPLES = 20  # maps
 FALLBACK = 2  # dimensions, where the answers do not tell
 
 # First keys of seeds, after those of makers and sureness.
@@ -100,31 +109,43 @@ class _Made(NamedTuple):
     fit: LackOfFit | None = None
     scale: PerceptualScale | None = None
     goodness: GoodnessOfFit | None = None
+    undecided: bool = False  # whether the dimension could not even be estimated
 
 
 def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     estimate, note = _estimate(triplets, settings)
-    d = settings.dimension or (estimate and estimate.dimension) or FALLBACK
+    d = settings.dimension or _shown(estimate)
+    undecided = estimate is None and settings.dimension is None
     learned = count_screens_once(triplets) if kind == "posterior" else triplets
     maker = make_maker(kind, triplets, d, settings).fit(learned)
     foretold = foretell(maker, triplets, settings)
     # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
-        return _Made(ensemble, note, estimate, foretold=foretold)
+        return _Made(ensemble, note, estimate, foretold=foretold, undecided=undecided)
     fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
-    return _Made(ensemble, note, estimate, maker.diagnostics_, foretold, fit)
+    chains = maker.diagnostics_
+    return _Made(ensemble, note, estimate, chains, foretold, fit, undecided=undecided)
+
+
+def _shown(estimate: DimensionEstimate | None) -> int:
+    """The dimension of the map: the recommended one, or some number where there is none."""
+    if estimate is None:
+        return FALLBACK
+    return estimate.dimension or max(FALLBACK, estimate.rows[0].dimension)
 
 
 def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     """Stimuli on a line by signed differences, the model of difference scaling (MLDS)."""
     how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
+    size: dict[str, Any] = {} if settings.samples is None else {"n_samples": settings.samples}
     scale = perceptual_scale(
         triplets,
         _values(triplets),
         unit="screen" if triplets.shares_screens else "answer",
         random_state=_rng(settings, _SCALE),
         **how,
+        **size,
     )
     goodness = goodness_of_fit(scale, random_state=_rng(settings, _FIT), **how)
     ensemble = Ensemble(scale.samples[:, :, None], names=scale.names, alignment="none")
@@ -150,18 +171,29 @@ def _check(triplets: Triplets, settings: Settings) -> None:
     if triplets.n_objects < FEWEST_OBJECTS:
         raise InputError(
             f"there are {triplets.n_objects} objects, and a map needs {FEWEST_OBJECTS} or more to "
-            "say anything; `tercet check` counts the answers."
+            "say anything; 'tercet check' counts the answers."
         )
     if settings.uncertainty == "scale" and settings.dimension not in (None, 1):
         raise InputError(
             f"a scale has one dimension, got {settings.dimension}; leave the dimension out, or "
             "choose another uncertainty."
         )
+    if settings.dimension is not None and settings.dimensions is not None:
+        raise InputError("give the dimension of the map, or dimensions to try, but not both.")
+    if settings.dimensions is not None:
+        if settings.uncertainty == "scale":
+            raise InputError("a scale has one dimension; leave the dimensions to try out.")
+        check_dimensions(settings.dimensions, triplets)
     largest = triplets.n_objects - 2
     if settings.dimension is not None and not 1 <= settings.dimension <= largest:
         raise InputError(
             f"the dimension of a map of {triplets.n_objects} objects lies between 1 and {largest}, "
             f"got {settings.dimension}."
+        )
+    if settings.samples is not None and settings.samples < FEWEST_SAMPLES:
+        raise InputError(
+            f"samples must be {FEWEST_SAMPLES} or more to tell how sure the map is, got "
+            f"{settings.samples}."
         )
     if not 0.5 < settings.level < 1.0:
         raise InputError(f"level must lie between 0.5 and 1, such as 0.95, got {settings.level!r}.")
@@ -179,18 +211,19 @@ def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate
     try:
         estimate = estimate_dimension(
             part,
+            settings.dimensions,
             thorough=False,
             n_jobs=settings.n_jobs,
             random_state=_rng(settings, _DIMENSION),
             progress=settings.progress,
         )
     except InputError:  # too few answers for folds, or for two dimensions
+        if settings.dimensions is not None:
+            raise
         return None, (
             f"The dimension could not be estimated from so few answers, so {FALLBACK} dimensions "
             "are shown."
         )
-    if estimate.dimension is None:
-        note = f"{note} The answers do not tell, so {FALLBACK} dimensions are shown.".strip()
     return estimate, note
 
 
@@ -204,7 +237,10 @@ def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
     chosen = order[: int(np.searchsorted(sizes, MOST_FOR_DIMENSION)) + 1]
     rows = np.isin(units, chosen)
     count = int(np.count_nonzero(rows))
-    return triplets[rows], f"From {count} of the {len(triplets)} answers, drawn at random."
+    return triplets[rows], (
+        f"The number of dimensions was estimated from {count} of the {len(triplets)} answers, "
+        "drawn at random."
+    )
 
 
 def _suggest(
@@ -241,24 +277,27 @@ def _be_careful(
     made: _Made,
 ) -> tuple[str, ...]:
     """What to be careful about, gravest first."""
-    triplets, said = reading.triplets, []
-    if made.diagnostics is not None and made.diagnostics.problems:
-        said.append(
-            f"The maps were not drawn well enough: {'; '.join(made.diagnostics.problems)}. Do "
-            "not trust the ellipses yet; collect more answers or lower the dimension."
-        )
-    if made.foretold is not None and made.foretold.rough > ROUGH:
-        said.append(
-            f"What a map without some of the answers would foretell is a rough guess for "
-            f"{percent(made.foretold.rough)} of them: take accuracy and calibration with care."
-        )
-    # Of a posterior the diagnostics tell more, and what data lack is told below.
-    told = SeparableWarning if made.diagnostics is not None else ConvergenceWarning
-    kinds = (told, DataWarning) if made.scale is not None else told
-    messages = dict.fromkeys(
-        str(each.message) for each in caught if issubclass(each.category, kinds)
+    triplets, diagnostics = reading.triplets, made.diagnostics
+    converged = diagnostics is None or diagnostics.agree
+    most = most_dimensions(triplets.n_objects, min(len(triplets), MOST_FOR_DIMENSION))
+    found = (
+        about_chains(diagnostics),
+        about_replicates(made.ensemble.provenance),
+        about_dimension(made.dimension, made.ensemble.n_components, most),
+        about_fit(made.fit, made.goodness, converged),
+        about_calibration(made.foretold),
+        about_ceiling(made.foretold, check.ceiling),
+        about_guesses(made.foretold),
     )
-    said += [message[:1].upper() + message[1:] for message in messages]
+    said = [caution for caution in found if caution]
+    if made.undecided:
+        said.append(made.note)
+    if made.scale is not None:  # of maps, the cautions above tell it
+        kinds = (ConvergenceWarning, DataWarning)
+        messages = dict.fromkeys(
+            str(each.message) for each in caught if issubclass(each.category, kinds)
+        )
+        said += [message[:1].upper() + message[1:] for message in messages]
     if made.scale is not None and reading.format not in SCALING and _values(triplets) is None:
         order = listing(triplets.names, range(triplets.n_objects), limit=20)
         said.append(

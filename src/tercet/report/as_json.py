@@ -17,26 +17,32 @@ __all__ = ["as_json"]
 
 def as_json(findings: Findings) -> dict[str, Any]:
     """The findings as JSON knows them; None where a number is unknown."""
+    lack = findings.lack_of_fit if findings.chains_agree else None
     found: dict[str, Any] = {
         "file": PurePath(findings.reading.path).name,
         "format": findings.reading.format,
         "read": findings.reading.sentences(),
         "summary": summary(findings),
         "warnings": findings.warnings,
+        "provisional": findings.is_provisional,
         "check": findings.check.as_dict(),
         "dimension": {
             "used": findings.n_components,
             "recommended": findings.dimension and findings.dimension.dimension,
             "verdict": findings.dimension and findings.dimension.verdict,
             "reason": findings.dimension and findings.dimension.reason,
+            "hangs_on": findings.dimension and findings.dimension.hangs_on,
+            "n_answers": findings.dimension and findings.dimension.n_answers,
             "note": findings.dimension_note,
         },
         "uncertainty": {"kind": findings.kind, "why": findings.why},
         "diagnostics": findings.diagnostics and findings.diagnostics.describe(),
-        "sureness": _without(findings.sureness._asdict(), "most", "least", "contested"),
+        "sureness": None
+        if findings.is_provisional
+        else _without(findings.sureness._asdict(), "most", "least", "contested"),
         "foretold": findings.foretold
         and _without(findings.foretold._asdict(), "probability", "curve"),
-        "lack_of_fit": findings.lack_of_fit and dataclasses.asdict(findings.lack_of_fit),
+        "lack_of_fit": lack and dataclasses.asdict(lack),
         "goodness": findings.goodness
         and {
             "deviance": findings.goodness.deviance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ class Settings:
     ----------
     dimension : int, optional
         Of the map; by default it is estimated.
+    dimensions : sequence of int, optional
+        That are tried to estimate it; by default 1 to 6, or as many as the answers can carry.
     uncertainty : {"posterior", "bootstrap", "scale"}, optional
         By default the posterior; the signed-difference scale for files of difference scaling, and a
         bootstrap where there are very many answers or objects.
@@ -39,6 +42,8 @@ class Settings:
         Of ellipses and intervals, and from which a comparison counts as sure.
     questions : int
         How many to suggest.
+    samples : int, optional
+        Maps of each chain, or of the bootstrap; by default as suits the file.
     seed : int
     n_jobs : int, optional
     progress : bool, optional
@@ -51,6 +56,8 @@ class Settings:
     seed: int = 0
     n_jobs: int | None = None
     progress: bool | None = None
+    dimensions: Sequence[int] | None = None
+    samples: int | None = None
 
 
 class Neighbour(NamedTuple):
@@ -179,6 +186,21 @@ class Findings:
     def n_components(self) -> int:
         """Of the map."""
         return self.ensemble.n_components
+
+    @property
+    def chains_agree(self) -> bool:
+        """Whether the chains ended in the same maps; True where there are none."""
+        return self.diagnostics is None or self.diagnostics.agree
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether the map is shown with a warning, and nothing is said to be certain.
+
+        That is so where the chains ended in different maps, and where the number of dimensions was
+        to be estimated and could not be decided.
+        """
+        undecided = self.dimension is not None and self.dimension.dimension is None
+        return undecided or not self.chains_agree
 
     @property
     def names(self) -> tuple[str, ...]:

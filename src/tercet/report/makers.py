@@ -54,7 +54,8 @@ def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
             known = ", ".join(map(repr, KINDS))
             raise InputError(f"uncertainty must be one of {known}, got {settings.uncertainty!r}.")
         return settings.uncertainty, "as asked for"
-    if reading.format in SCALING and settings.dimension in (None, 1):
+    is_line = settings.dimension in (None, 1) and settings.dimensions is None
+    if reading.format in SCALING and is_line:
         return "scale", "the file is of difference scaling: stimuli on a line, in known order"
     if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
         return "bootstrap", "a posterior of so many answers and objects would take very long"
@@ -81,9 +82,11 @@ def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Mak
     if kind == "posterior":
         if len(triplets) > MANY_ANSWERS:
             how |= {"n_samples": 500, "n_chains": 2}
+        if settings.samples is not None:
+            how["n_samples"] = settings.samples
         return Posterior(CKL(d), learn=LEARN, **how)
     unit = "screen" if triplets.shares_screens else "answer"
-    return Bootstrap(CKL(d, penalty=0.25), REPLICATES, unit=unit, **how)
+    return Bootstrap(CKL(d, penalty=0.25), settings.samples or REPLICATES, unit=unit, **how)
 
 
 def foretell(maker: Maker, triplets: Triplets, settings: Settings) -> Foretold | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tercet.report.cautions import tell_p
 from tercet.report.findings import Findings
-from tercet.report.makers import LEARN, REPLICATES
+from tercet.report.makers import LEARN
 from tercet.report.sureness import thin
-from tercet.report.words import counted, tell_p
+from tercet.report.words import counted
 from tercet.uncertainty import default_method
 from tercet.uses.abstain.risk import percent
 
@@ -62,7 +63,7 @@ def _methods_dimension(findings: Findings) -> str:
     more = "" if estimate.verdict == "decided" else " (perhaps more are needed)"
     chosen = f"{d} {_were(d)} chosen{more}"
     if estimate.dimension is None:
-        chosen = "none could be chosen"
+        chosen = f"none could be chosen ({d} are shown)"
     return (
         f"Of {tried[0]} to {tried[-1]} dimensions, {chosen} by a corrected resampled t-test of "
         "cross-validated accuracy (Künstle et al., 2022), and then by the leave-one-out predictive "
@@ -82,8 +83,8 @@ def _methods_maker(findings: Findings) -> str:
         unit = findings.ensemble.provenance["settings"]["unit"]
         return (
             "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011) by penalised "
-            f"maximum likelihood; uncertainty is from {REPLICATES} bootstrap samples of {unit}s, "
-            "aligned by Procrustes analysis."
+            f"maximum likelihood; uncertainty is from {findings.ensemble.n_samples} bootstrap "
+            f"samples of {unit}s, aligned by Procrustes analysis."
         )
     found = findings.diagnostics
     assert found is not None
@@ -92,6 +93,11 @@ def _methods_maker(findings: Findings) -> str:
         if findings.triplets.shares_screens
         else ""
     )
+    disagree = (
+        ""
+        if found.agree
+        else " The chains did not converge, so the map and all probabilities are provisional."
+    )
     learned = ", ".join(_LEARNED[name] for name in LEARN[:-1]) + f" and {_LEARNED[LEARN[-1]]}"
     return (
         "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
@@ -99,7 +105,8 @@ def _methods_maker(findings: Findings) -> str:
         f"{learned} being estimated with them. {found.n_chains} chains of Hamiltonian Monte Carlo "
         f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
         f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
-        f"{screens} Draws were aligned by rotation, reflection, translation and scale for display."
+        f"{disagree}{screens} Draws were aligned by rotation, reflection, translation and scale "
+        "for display."
     )
 
 
@@ -136,7 +143,7 @@ def _methods_fit(findings: Findings) -> str:
             f"The noise ceiling (beta-binomial, {repeated}) is {ceiling.accuracy:.3f} (95 % "
             f"interval {low:.3f}–{high:.3f})."
         )
-    if (fit := findings.lack_of_fit) is not None:
+    if (fit := findings.lack_of_fit) is not None and findings.chains_agree:
         said.append(
             f"A posterior predictive check against a saturated model of repeated comparisons gave "
             f"{tell_p(fit.p_value)}."

@@ -29,6 +29,7 @@ from tercet.plots.dimension import measured_panels
 from tercet.plots.words import LONGEST, families, plain
 from tercet.report.findings import Findings, Object
 from tercet.report.sureness import thin
+from tercet.report.words import provisional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Picture", "draw_pictures"]
 
 MOST_ROWS = 60  # objects that a scale names one below the other; more are drawn along a line
+PROVISIONAL = "provisional"
 DOTS = 200  # per inch, of PNG files
 _STYLE = {
     "axes.edgecolor": "0.45",
@@ -94,16 +96,18 @@ def _pictures(findings: Findings) -> Iterator[Picture]:
     if d == 1:
         kind = f"Scale of {len(findings.objects)} objects, with {level} intervals"
         draw = _rows if findings.scale is None else _stimuli
-        yield Picture("map", kind, lambda: draw(findings))
+        yield Picture("map", kind + _mark_of(findings), lambda: _marked(draw, findings))
     else:
         kind = "Map" if d == 2 else f"Maps of all pairs of {d} dimensions"
         title = f"{kind}: {len(findings.objects)} objects as points, with {level} ellipses"
-        yield Picture("map", title, lambda: _map(findings))
-    yield Picture(
-        "sureness",
-        "Comparisons by how sure the map is of them",
-        lambda: _one(6.4, 3.0, plot_uncertainty, thin(findings.ensemble)),
-    )
+        yield Picture("map", title + _mark_of(findings), lambda: _marked(_map, findings))
+    if not findings.is_provisional:
+        sure = {"level": findings.settings.level}
+        yield Picture(
+            "sureness",
+            "Comparisons by how sure the map is of them",
+            lambda: _one(6.4, 3.0, plot_uncertainty, thin(findings.ensemble), **sure),
+        )
     if (found := findings.foretold) is not None:
         yield Picture(
             "calibration",
@@ -136,6 +140,18 @@ def _pictures(findings: Findings) -> Iterator[Picture]:
 
 
 # --- figures ----------------------------------------------------------------------------------
+
+
+def _mark_of(findings: Findings) -> str:
+    return f" ({PROVISIONAL})" if findings.is_provisional else ""
+
+
+def _marked(draw: Callable[[Findings], Figure], findings: Findings) -> Figure:
+    """A picture that says so itself where it is provisional, for it may travel alone."""
+    figure = draw(findings)
+    if findings.is_provisional:
+        figure.suptitle(f"Provisional: {provisional(findings)}", color=COLOURS[1], fontsize=9)
+    return figure
 
 
 def _map(findings: Findings) -> Figure:

@@ -23,7 +23,7 @@ DRAWS = 1000  # that are looked at, and more of them where there are few objects
 WORK = 10**9  # draws times the third power of the number of objects
 TABLE = 2 * 10**7  # distances held at a time
 SHOWN = 10  # comparisons of each kind
-LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # confidences at which shares are told
+LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # at which shares are told, beside the level
 NEIGHBOURS = 3
 _SAMPLE = 2  # first key of the seed
 
@@ -50,7 +50,7 @@ def measure_sureness(
     least = least[confidence[least] <= level]
     return Sureness(
         share=float(np.mean(confidence > level)),
-        shares=tuple((at, float(np.mean(confidence > at))) for at in LEVELS),
+        shares=tuple((at, float(np.mean(confidence > at))) for at in sorted({*LEVELS, level})),
         expected_error=float(np.mean(1.0 - confidence)),
         most=tuple(votes.claim(turned[i], confidence[i]) for i in most),
         least=tuple(votes.claim(turned[i], confidence[i]) for i in least),

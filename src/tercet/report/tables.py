@@ -62,7 +62,9 @@ def _objects(findings: Findings) -> Table:
     return Table("Objects: places, how sure they are, and nearest neighbours", header, rows)
 
 
-def _comparisons(findings: Findings) -> Table:
+def _comparisons(findings: Findings) -> Table | None:
+    if findings.is_provisional:
+        return None
     header = ["kind", "anchor", "near", "far", "probability", "answers", "agreed"]
     sure = findings.sureness
     rows = [

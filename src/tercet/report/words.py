@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import textwrap
 
-from tercet.report.findings import Findings, Foretold
+from tercet.report.cautions import MISFIT, count_dimensions, is_calibrated, tell_calibration, tell_p
+from tercet.report.findings import Findings
 from tercet.uses.abstain.risk import percent
 
-__all__ = ["MISFIT", "counted", "in_lines", "summary", "tell_calibration", "tell_p"]
+__all__ = ["counted", "in_lines", "provisional", "summary"]
 
 WIDTH = 100
-_WELL = 0.03  # of calibration error, below which stated and true shares are close, chance or not
-MISFIT = 0.05  # a p-value below that is called a misfit
 
 
 def summary(findings: Findings) -> list[str]:
     """What matters most, first the answers, then the map, then how far to trust it."""
     said = [_about_data(findings), _about_map(findings), _about_sureness(findings)]
-    said += [
-        sentence
-        for tell in (_about_extremes, _about_foretold, _about_fit, _about_questions)
-        if (sentence := tell(findings))
-    ]
+    others = [_about_extremes, _about_foretold, _about_fit, _about_questions]
+    if findings.is_provisional:  # nothing that rests on where objects lie
+        others = [_about_foretold, *([_about_fit] if findings.chains_agree else [])]
+    said += [sentence for tell in others if (sentence := tell(findings))]
     return said
 
 
@@ -32,11 +30,14 @@ def in_lines(findings: Findings) -> str:
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said)
 
 
-def tell_calibration(found: Foretold) -> str:
-    """By how much stated and true shares differ, and whether that may be chance."""
-    error, limit = found.calibration_error, found.calibration_limit
-    chance = "as chance alone may do" if error <= limit else "more than by chance alone"
-    return f"by {percent(error)} on average, {chance} (up to {percent(limit)})"
+def provisional(findings: Findings) -> str:
+    """Why the map is provisional, in a few words."""
+    found, estimate = findings.diagnostics, findings.dimension
+    if found is not None and not found.agree:
+        return f"the chains did not agree (R-hat {found.r_hat:.2f}, should be below {found.limit})"
+    if estimate is not None and estimate.hangs_on is None:
+        return "left-out answers are predicted no better than by a coin"
+    return "how many dimensions the answers need is not decided"
 
 
 # --- the summary ------------------------------------------------------------------------------
@@ -54,19 +55,58 @@ def _about_data(findings: Findings) -> str:
 def _about_map(findings: Findings) -> str:
     d = findings.n_components
     shown = f"a map of {d} dimensions" if d > 1 else "a scale, in one dimension"
-    estimate = findings.dimension
     if findings.kind == "scale":
         return f"They are shown as {shown}."
-    if estimate is None or estimate.verdict == "cannot tell":
-        return f"They are shown as {shown}. {findings.dimension_note}"
-    fewer = "" if d == 1 else "with fewer, left-out answers are foretold worse; "
-    again = "left-out answers are foretold no better" if d == 1 else "no better"
+    said = [f"They are shown as {shown}.", *_about_dimension(findings), findings.dimension_note]
+    if not findings.is_provisional:
+        said.append(_about_axes(findings))
+    return " ".join(part for part in said if part)
+
+
+def _about_dimension(findings: Findings) -> list[str]:
+    """What was tried, and what it says."""
+    estimate = findings.dimension
+    if estimate is None:
+        return []
+    tried = [row.dimension for row in estimate.rows]
+    those = f"{tried[0]} to {tried[-1]}"
+    if len(tried) < tried[-1] - tried[0] + 1:
+        those = f"{', '.join(map(str, tried[:-1]))} and {tried[-1]}"
+    said = f"{those} dimensions were tried"
+    d = estimate.dimension
+    if d is None:
+        if estimate.verdict == "cannot tell":
+            return [f"{said}: left-out answers are predicted no better than by a coin."]
+        best = max(estimate.rows, key=lambda row: row.accuracy.value)
+        return [
+            "How many the answers need is not decided, for the chains ended in different maps in "
+            f"{count_dimensions(estimate.hangs_on or tried[0])}. {said}: of single maps, those of "
+            f"{count_dimensions(best.dimension)} predict most left-out answers "
+            f"({percent(best.accuracy.value)})."
+        ]
+    place = tried.index(d)
+    if place + 1 == len(tried):
+        return [f"{said}; {d} predict left-out answers best, and more were not tried."]
+    parts = []
+    if place:
+        below = tried[place - 1]
+        parts.append(f"{below} {_predict(below)} left-out answers worse than {d}")
+    more = tried[place + 1]
     if estimate.verdict == "decided":
-        return f"They are shown as {shown}: {fewer}with more, {again}.{_about_axes(findings)}"
-    return (
-        f"They are shown as {shown}, and perhaps more are needed: {fewer}with more, the answers do "
-        f"not clearly tell.{_about_axes(findings)}"
-    )
+        again = "" if place else " left-out answers"
+        parts.append(f"{more} predict{again} no better than {d}")
+    elif estimate.hangs_on is None:
+        parts.append(f"whether {more} predict better than {d}, the answers do not clearly tell")
+    else:
+        parts.append(
+            f"whether {more} predict better than {d} is not decided, for the chains ended in "
+            f"different maps in {count_dimensions(estimate.hangs_on)}"
+        )
+    return [f"{said}: {', and '.join(parts)}."]
+
+
+def _predict(count: int) -> str:
+    return "predicts" if count == 1 else "predict"
 
 
 def _about_axes(findings: Findings) -> str:
@@ -74,10 +114,15 @@ def _about_axes(findings: Findings) -> str:
     if findings.n_components == 1:
         return ""
     variance = findings.ensemble.point_mean().var(axis=0)
-    return f" {percent(variance[0] / variance.sum())} of its spread is along the first dimension."
+    return f"{percent(variance[0] / variance.sum())} of its spread is along the first dimension."
 
 
 def _about_sureness(findings: Findings) -> str:
+    if findings.is_provisional:
+        return (
+            f"The map is provisional: {provisional(findings)}. How sure it is of a comparison "
+            "cannot be said."
+        )
     sure = findings.sureness
     return (
         f"The map is sure (above {percent(findings.settings.level)}) of {percent(sure.share)} of "
@@ -114,8 +159,7 @@ def _about_foretold(findings: Findings) -> str:
             "; the noise ceiling of comparisons like the repeated ones is "
             f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
-    is_close = found.calibration_error <= max(_WELL, found.calibration_limit)
-    word = "close to" if is_close else "off"
+    word = "close to" if is_calibrated(found) else "off"
     return (
         f"{said}. Their stated probabilities are {word} what happens: they differ "
         f"{tell_calibration(found)}."
@@ -160,8 +204,3 @@ def _about_questions(findings: Findings) -> str:
 def counted(number: int, word: str) -> str:
     """So many of something."""
     return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def tell_p(p: float) -> str:
-    """A p-value from simulations, which is never 0."""
-    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"

@@ -69,6 +69,10 @@ def _command(findings: Findings) -> str:
         words += ["--leave-out", ",".join(findings.reading.left_out)]
     if settings.dimension is not None:
         words += ["--dim", str(settings.dimension)]
+    if settings.dimensions is not None:
+        words += ["--dimensions", ",".join(map(str, settings.dimensions))]
+    if settings.samples is not None:
+        words += ["--samples", str(settings.samples)]
     if settings.uncertainty is not None:
         words += ["--uncertainty", settings.uncertainty]
     words += ["--level", f"{settings.level:g}", "--questions", str(settings.questions)]

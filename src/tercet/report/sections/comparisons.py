@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tercet.report.cautions import is_bold, is_calibrated
 from tercet.report.findings import Claim, Findings
 from tercet.report.markup import Section, fold, name, paragraphs, prose, rows_of, table, text
 from tercet.report.parts import Parts
+from tercet.report.words import provisional
 from tercet.uses.abstain.risk import percent
 
 __all__ = ["comparisons_section"]
@@ -15,6 +17,13 @@ __all__ = ["comparisons_section"]
 def comparisons_section(parts: Parts) -> Section:
     """How sure the map is of all comparisons, and of some of them by name."""
     findings = parts.findings
+    title = "Which comparisons are certain"
+    if findings.is_provisional:
+        why = (
+            f"This cannot be said, for {provisional(findings)}. What is certain in one map may be "
+            "wrong in another, so no comparisons are listed."
+        )
+        return Section("comparisons", title, paragraphs([why]))
     sure, level = findings.sureness, percent(findings.settings.level)
     which = f"all {sure.counted} comparisons of these objects"
     if sure.is_sample:
@@ -24,6 +33,12 @@ def comparisons_section(parts: Parts) -> Section:
         f"than {level} certain of {percent(sure.share)}. If it had to decide them all, it would "
         f"expect to have {percent(sure.expected_error)} wrong."
     )
+    foretold = findings.foretold
+    if foretold is not None and not is_calibrated(foretold) and is_bold(foretold):
+        intro += (
+            " Take this with care: of answers that it had not seen, fewer came out right than its "
+            "probabilities promised."
+        )
     caption = (
         "How many comparisons the map is how sure of. 50 % is a coin toss. The higher the line "
         "stays to the right, the more the map knows."
@@ -44,7 +59,7 @@ def comparisons_section(parts: Parts) -> Section:
             "the contrary: slips, people who see it differently, or a map that is too simple."
         )
         body.append(_claims("Answered against the map", why, sure.contested, findings))
-    return Section("comparisons", "Which comparisons are certain", "".join(body))
+    return Section("comparisons", title, "".join(body))
 
 
 def _shares(findings: Findings) -> str:

@@ -21,6 +21,10 @@ def dimension_section(parts: Parts) -> Section:
         "better, or worse, with one too many. Bars are one standard error; the grey band is the "
         "recommended dimension."
     )
+    if found.disagreeing:
+        caption += " A hollow point is from chains that ended in different maps: it proves nothing."
+    if found.dimension is None:
+        shown = f"The number of dimensions is not decided; the map shows {d}."
     body = paragraphs([shown, found.reason, findings.dimension_note]) + parts.picture(
         "dimension", caption, behind=("dimensions",)
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tercet.report.findings import Findings, Object
-from tercet.report.markup import Section, as_data
+from tercet.report.markup import Section, as_data, prose
 from tercet.report.parts import Parts
+from tercet.report.words import provisional
 from tercet.uses.abstain.risk import percent
 
 __all__ = ["map_section"]
@@ -17,8 +18,17 @@ def map_section(parts: Parts) -> Section:
     findings = parts.findings
     title = "The scale" if findings.n_components == 1 else "The map"
     data = as_data([_tip(each, findings) for each in findings.objects])
+    banner = ""
+    if findings.is_provisional:
+        more = (
+            f"Maps of another number than {findings.n_components} look different."
+            if findings.chains_agree
+            else "Places and their uncertainty mix several different maps."
+        )
+        why = f"Provisional: {provisional(findings)}. {more}"
+        banner = f'<p class="provisional">{prose(why)}</p>'
     body = (
-        f"{parts.picture('map', _reading(findings), behind=('objects', 'scale'))}"
+        f"{banner}{parts.picture('map', _reading(findings), behind=('objects', 'scale'))}"
         f'<script type="application/json" id="map-data">{data}</script>'
     )
     return Section("map", title, body)
@@ -61,6 +71,7 @@ def _tip(each: Object, findings: Findings) -> dict[str, Any]:
     return {
         "name": each.name,
         "facts": [
+            *(["provisional"] if findings.is_provisional else []),
             f"in {count}",
             f"position {', '.join(places)}; in brackets {level} intervals",
             f"give or take {each.radius:.2f}",

@@ -27,11 +27,12 @@ def file_name(findings: Findings) -> str:
 def opening(findings: Findings, sections: Iterable[Section]) -> str:
     """Everything above the first section."""
     kind = "A scale" if findings.n_components == 1 else "A map"
+    sure = "provisional" if findings.is_provisional else "and how sure it is"
     first, *others = summary(findings)
     links = "".join(f'<li><a href="#{each.key}">{text(each.title)}</a></li>' for each in sections)
     return (
         f'<header><p class="file">{name(file_name(findings))}</p>'
-        f"<h1>{kind} of {len(findings.objects)} objects, and how sure it is</h1>"
+        f"<h1>{kind} of {len(findings.objects)} objects, {sure}</h1>"
         f'<p class="lead">{prose(first)}</p>{_figures(findings)}</header>'
         f'<section id="summary" aria-label="Summary">{"".join(map(_one, others))}'
         f"{_careful(findings)}</section>"
@@ -50,10 +51,11 @@ def _figures(findings: Findings) -> str:
     if counts.observers is not None:
         shown.append((f"{counts.observers}", "observers" if counts.observers != 1 else "observer"))
     d = findings.n_components
-    shown.append((f"{d}", f"dimension{'' if d == 1 else 's'}"))
-    level = percent(findings.settings.level)
-    sure = f"of all comparisons are more than {level} certain"
-    shown.append((f"{100 * findings.sureness.share:.0f} %", sure))
+    shown.append((f"{d}", f"dimension{'' if d == 1 else 's'}{_how_found(findings)}"))
+    if not findings.is_provisional:
+        level = percent(findings.settings.level)
+        sure = f"of all comparisons are more than {level} certain"
+        shown.append((f"{100 * findings.sureness.share:.0f} %", sure))
     if foretold is not None:
         best = ""
         if ceiling is not None:
@@ -62,6 +64,20 @@ def _figures(findings: Findings) -> str:
         shown.append((f"{100 * foretold.accuracy:.0f} %", f"of unseen answers foretold{best}"))
     cells = "".join(f"<div><dd>{prose(n)}</dd><dt>{prose(what)}</dt></div>" for n, what in shown)
     return f'<dl class="figures">{cells}</dl>'
+
+
+def _how_found(findings: Findings) -> str:
+    """What is to be known beside the number of dimensions, where it was estimated."""
+    found, said = findings.dimension, ""
+    if found is None:
+        return ""
+    if found.dimension is None:
+        said = " shown; how many are needed is not decided"
+    elif found.verdict == "at least":
+        said = ", perhaps more"
+    if found.n_answers < findings.check.counts.answers:
+        said += f"; estimated from {_many(found.n_answers)} of the answers"
+    return said
 
 
 def _many(count: int) -> str:

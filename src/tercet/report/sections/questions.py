@@ -19,9 +19,12 @@ def questions_section(parts: Parts) -> Section:
     found, names = parts.findings.suggestions, parts.findings.names
     if found is None:
         return Section("questions", "What to ask next", f"<p>{text(_none(parts.findings))}</p>")
+    why = _WHY.get(found.strategy, "")
+    if parts.findings.is_provisional:
+        why = "The map is provisional, and these were chosen with it: others may tell more."
     body = [
         "<p>",
-        text(_WHY.get(found.strategy, "")),
+        text(why),
         " Ask them of several people, and shuffle on which side the two objects are shown.</p>",
     ]
     rows = []

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tercet.posterior.diagnostics import R_HAT
+from tercet.report.cautions import MISFIT, tell_calibration, tell_p
 from tercet.report.findings import Findings, Foretold
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
-from tercet.report.words import MISFIT, tell_calibration, tell_p
 from tercet.uses.abstain.risk import percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.scale import GoodnessOfFit
@@ -34,7 +33,8 @@ def trust_section(parts: Parts) -> Section:
     elif findings.kind != "scale":
         body.append("<p>There are too few answers to leave some out and foretell them.</p>")
     body.append("<h3>Goodness of fit</h3>")
-    fit = [*_fit(findings.lack_of_fit), *_scale_fit(findings.goodness)]
+    lack = findings.lack_of_fit if findings.chains_agree else None
+    fit = [*_fit(lack), *_scale_fit(findings.goodness)]
     rows = rows_of([*_scores(findings), *fit, *_draws(findings)])
     body.append(table(["what", "found", "in words"], rows, "Goodness of fit"))
     residuals = (
@@ -145,7 +145,7 @@ def _draws(findings: Findings) -> Iterator[tuple[str, str, str]]:
     words = (
         "; ".join(found.problems)
         if found.problems
-        else f"The chains agree (1 is perfect, {R_HAT} too much)."
+        else f"The chains agree (1 is perfect, {found.limit} too much)."
     )
     yield f"R-hat of {found.n_chains} chains", f"{found.r_hat:.3f}", words
     yield (

@@ -8,6 +8,11 @@
    `ERRORS` standard errors, and not if leaving one out is but a guess for more than `ROUGH` of the
    units, which flatters the larger dimension.
 
+Chains that ended in different maps predict worse than the posterior does, never better. So a
+dimension whose chains disagree proves nothing by losing: neither that the next one is better than
+it, nor that it is no better than the one before. Where the climb would hang on that, it ends, and
+only what was found before is stated; where nothing was, nothing is decided.
+
 The second stage sees more, because it scores how sure each prediction was and not only whether it
 was right, and because it averages over a posterior, to which unneeded dimensions do little harm.
 """
@@ -36,14 +41,17 @@ class LeftOut(NamedTuple):
 
     log_density: Floats  # (U,)
     rough: float  # share of the units for which that is a guess (Pareto k̂)
+    r_hat: float = 1.0  # of its chains
+    agrees: bool = True  # whether these ended in the same maps
 
 
 class Decision(NamedTuple):
     """What is recommended, and why."""
 
     dimension: int | None
-    verdict: str  # "decided", "at least" or "cannot tell"
+    verdict: str  # "decided", "at least", "not decided" or "cannot tell"
     reason: str
+    hangs_on: int | None = None  # a dimension whose chains disagree
 
 
 def decide(
@@ -69,17 +77,24 @@ def decide(
     """
     place = first = first_not_rejected(p_values, level)
     gains: list[Gain] = []
+    astray: int | None = None  # a dimension whose chains disagree, on which the next step hangs
     while place + 1 < len(dimensions):
         here, next_one = left_out(dimensions[place]), left_out(dimensions[place + 1])
         found = gain(here.log_density, next_one.log_density)
         gains.append(found)
         clear = found.nats > NATS and found.nats > ERRORS * found.error
+        loser = place if clear else place + 1
+        if not left_out(dimensions[loser]).agrees:
+            astray = dimensions[loser]
+            break
         if not clear or next_one.rough > ROUGH:
             break
         place += 1
     chosen = dimensions[place]
-    coin = gain(-math.log(2.0) * sizes, left_out(chosen).log_density)
-    if coin.nats < CHANCE * coin.error:
+    last_one = left_out(chosen)
+    coin = gain(-math.log(2.0) * sizes, last_one.log_density)
+    told_apart = place + 1 < len(dimensions) and astray is None
+    if coin.nats < CHANCE * coin.error and (last_one.agrees or told_apart):
         return Decision(
             None,
             "cannot tell",
@@ -103,6 +118,15 @@ def decide(
             f"{_many(dimensions[first + step + 1])} predict left-out answers better than "
             f"{dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
         )
+    if astray is not None:
+        more = dimensions[place + 1]
+        parts.append(
+            f"Whether {_many(more)} predict better than {chosen} is not decided: in "
+            f"{_many(astray)} the chains ended in different maps (R-hat "
+            f"{left_out(astray).r_hat:.2f}), so what they predict proves nothing."
+        )
+        verdict = "at least" if place else "not decided"
+        return Decision(chosen if place else None, verdict, " ".join(parts), astray)
     if place + 1 == len(dimensions):
         parts.append(
             "That is the largest dimension that was tried; more may be needed. Try larger ones."

@@ -26,15 +26,21 @@ class Makers(NamedTuple):
     bootstrap: Bootstrap
 
 
+def most_dimensions(n: int, m: int) -> int:
+    """The largest dimension of n objects whose free coordinates m answers outnumber; 0 is none.
+
+    Rotations and shifts are taken off: d dimensions have nd − d(d + 1)/2 free coordinates, which
+    rises up to d = n − 1.
+    """
+    return sum(n * d - d * (d + 1) // 2 <= m for d in range(1, n))
+
+
 def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> list[int]:
     """Settle the dimensions to try, none larger than the answers can carry."""
     n, m = answers.n_objects, len(answers)
-
-    def room(d: int) -> bool:  # free coordinates, rotations and shifts taken off
-        return d < n and n * d - d * (d + 1) // 2 <= m
-
+    most = most_dimensions(n, m)
     if dimensions is None:
-        tried = [d for d in range(1, LARGEST + 1) if room(d)]
+        tried = list(range(1, min(LARGEST, most) + 1))
         if len(tried) < 2:
             raise InputError(
                 f"{m} answers about {n} objects cannot carry even two dimensions; ask more."
@@ -47,8 +53,7 @@ def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> lis
             f"range(1, 7), got {dimensions!r}."
         )
     for d in tried:
-        if not room(d):
-            most = max((k for k in range(1, d) if room(k)), default=0)
+        if d > most:
             why = (
                 f"{n} objects span {n - 1} dimensions at most"
                 if d >= n

@@ -13,6 +13,7 @@ from tercet.uses.columns import lay_out
 __all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
 
 WIDTH = 100
+_MARKED = "! The chains ended in different maps: what they predict decides nothing."
 
 
 class Measured(NamedTuple):
@@ -47,6 +48,9 @@ class DimensionRow(NamedTuple):
         Of the posterior's chains; well above 1.01 in dimensions that are too low.
     k_hat : float
         Share of units for which leaving one out is a rough guess (Pareto k̂ above .7).
+    agrees : bool or None
+        Whether the chains ended in the same maps; if not, what they predict decides nothing. None
+        where there were none.
     """
 
     dimension: int
@@ -60,6 +64,7 @@ class DimensionRow(NamedTuple):
     posterior: Measured
     r_hat: float
     k_hat: float
+    agrees: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -69,15 +74,19 @@ class DimensionEstimate:
     Attributes
     ----------
     dimension : int or None
-        What is recommended; None where the answers do not tell.
-    verdict : {"decided", "at least", "cannot tell"}
-        "at least" where the next dimension predicts a little better, or was not tried.
+        What is recommended; None where the answers do not tell, or the chains do not agree.
+    verdict : {"decided", "at least", "not decided", "cannot tell"}
+        "at least" where the next dimension predicts a little better, was not tried, or its chains
+        do not agree; "not decided" where the chains do not agree from the first step on; "cannot
+        tell" where no dimension predicts better than a coin.
     reason : str
         In words.
     rows : tuple of DimensionRow
     unit : str
         What was left out together.
     n_answers : int
+    hangs_on : int or None
+        A dimension whose chains ended in different maps, and on which the next step hangs.
     """
 
     dimension: int | None
@@ -86,9 +95,20 @@ class DimensionEstimate:
     rows: tuple[DimensionRow, ...]
     unit: str
     n_answers: int
+    hangs_on: int | None = None
+
+    @property
+    def disagreeing(self) -> tuple[int, ...]:
+        """The dimensions in which the chains ended in different maps."""
+        return tuple(row.dimension for row in self.rows if row.agrees is False)
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether the recommendation is the largest dimension that was tried."""
+        return self.dimension == self.rows[-1].dimension
 
     def table(self) -> str:
-        """The rows, for reading; a star marks the recommendation."""
+        """The rows, for reading; a star marks the recommendation, ! chains that disagree."""
         heads = [head for head, _ in _COLUMNS]
         lines = [
             [("*" if row.dimension == self.dimension else " ") + f"{row.dimension}"]
@@ -98,11 +118,11 @@ class DimensionEstimate:
         shown = [["d", *heads], *lines]
         return lay_out(shown, right=True)
 
-    def records(self) -> list[dict[str, float]]:
+    def records(self) -> list[dict[str, float | None]]:
         """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""
         rows = []
         for row in self.rows:
-            flat: dict[str, float] = {}
+            flat: dict[str, float | None] = {}
             for name, value in row._asdict().items():
                 if isinstance(value, Measured):
                     flat |= {name: value.value, f"{name}_se": value.error}
@@ -116,10 +136,12 @@ class DimensionEstimate:
         start = {
             "decided": f"{count}.",
             "at least": f"{count}, perhaps more.",
+            "not decided": "Not decided.",
             "cannot tell": "Cannot tell.",
         }[self.verdict]
         words = textwrap.fill(f"{start} {self.reason}", WIDTH)
-        return f"{words}\n\n{self.table()}"
+        marked = f"\n\n{_MARKED}" if self.disagreeing else ""
+        return f"{words}\n\n{self.table()}{marked}"
 
 
 def _with_error(value: Measured, digits: int) -> str:
@@ -141,6 +163,6 @@ _COLUMNS: tuple[tuple[str, Callable[[DimensionRow], str]], ...] = (
     ("gain", lambda row: _with_error(row.gain, 1)),
     ("bootstrap", lambda row: _with_error(row.bootstrap, 4)),
     ("posterior", lambda row: _with_error(row.posterior, 4)),
-    ("R-hat", lambda row: _plain(row.r_hat, ".2f")),
+    ("R-hat", lambda row: ("!" if row.agrees is False else "") + _plain(row.r_hat, ".2f")),
     ("k-hat > .7", lambda row: _plain(row.k_hat, ".0%")),
 )

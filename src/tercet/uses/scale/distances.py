@@ -152,7 +152,8 @@ def warn_about_ends(scale: PerceptualScale) -> None:
         warnings.warn(
             f"in {scale.ill_defined:.1%} of the samples the first and the last stimulus are out of "
             "order, or close together, so that a scale normalised by them is wild there; look at "
-            f"unnormalised(), or collect more answers{instead if scale.made.task is None else ''}.",
+            "the scale before it is normalised, or collect more answers"
+            f"{instead if scale.made.task is None else ''}.",
             DataWarning,
             stacklevel=3,
         )
