@@ -208,6 +208,31 @@ def test_posterior_is_the_recommended_model(tercet, folder, answers):
     assert found["points"][3]["x2_high"] == pytest.approx(high)
 
 
+def test_a_map_of_chains_that_have_not_converged_says_so_wherever_it_is_used(tercet):
+    short = ["--samples", 10, "--warmup", 0, "--chains", 2, "-o", "short.npz"]
+    code, out, err = tercet("posterior", "named.csv", *short)
+    assert code == 0
+    assert "They have not converged" in out
+    assert "wrong, but the chains have not converged." in out
+    assert "another --seed starts the chains elsewhere" in err
+    assert "random_state" not in err
+    for command in (["predict", "short.npz", "named.csv"], ["suggest", "short.npz", "-k", 3]):
+        code, out, err = tercet(*command)
+        assert code == 0
+        assert out.startswith("Provisional, for the chains have not converged: the ")
+        assert "warning: short.npz comes from chains that have not converged" in err
+        assert json.loads(tercet(*command, "--json")[1])["problems"]
+        _, out, err = tercet(*command, "--csv", "--quiet")
+        assert "Provisional" not in out  # it is a table
+        assert "provisional" in err
+    good = json.loads(tercet("predict", "map.npz", "named.csv", "--json")[1])
+    assert good["problems"] == []
+    line = ["scale", "answers.csv", "--model", "ste", "--samples", 10]
+    _, out, err = tercet(*line)
+    assert out.startswith("Provisional, for the chains have not converged: ")
+    assert "not converged" in err
+
+
 def test_jobs_do_not_change_the_result(tercet):
     how = ["posterior", "answers.csv", "--samples", 60, "--chains", 2, "--csv", "--quiet"]
     assert tercet(*how, "--jobs", 1)[1] == tercet(*how, "--jobs", 2)[1]

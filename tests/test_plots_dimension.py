@@ -113,3 +113,15 @@ def test_a_new_figure_has_them_side_by_side():
         figure.canvas.draw()
     finally:
         pyplot.close("all")
+
+
+def test_points_from_chains_that_disagree_are_hollow(axes):
+    rows = tuple(each._replace(agrees=each.dimension != 2) for each in estimate().rows)
+    drawn = plot_dimension(replace(estimate(), rows=rows), axes=axes)
+    hollow = [
+        [line for line in ax.lines if line.get_gid() == "tercet chains that disagree"]
+        for ax in drawn
+    ]
+    assert [len(each) for each in hollow] == [0, 1, 1, 0]  # the others need no chains
+    np.testing.assert_allclose(hollow[1][0].get_xydata(), [[2, 0.45]])
+    assert hollow[1][0].get_markerfacecolor() == "white"

@@ -78,6 +78,21 @@ def test_those_that_were_asked_are_drawn_beside(ax):
     assert_allclose(marked, [[0.95, sureness(made).at(0.95)], [0.95, share]])
 
 
+@pytest.mark.parametrize("level", [0.8, 0.9973])
+def test_the_level_is_marked(ax, level):
+    made = ensemble()
+    p = made.triplet_probability(tc.simulate.all_comparisons(N))
+    share = np.mean(np.maximum(p, 1 - p) >= level)
+    plot_uncertainty(made, level=level, ax=ax)
+    (text,) = (text.get_text() for text in ax.get_legend().get_texts())
+    assert text.endswith(f": {share:.0%} at least {100 * level:.3g}% sure")
+    (marked,) = (line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o")
+    assert_allclose(marked, [level, share])
+    for wrong in (0.4, 1.0):
+        with pytest.raises(InputError, match="level must lie between"):
+            plot_uncertainty(made, level=wrong, ax=ax)
+
+
 def test_distances_are_enough(ax):
     made = ensemble()
     square = np.linalg.norm(made.draws[:, :, None] - made.draws[:, None], axis=3)

@@ -11,6 +11,7 @@ from tercet.posterior.diagnostics import (
     Diagnostics,
     diagnose_chains,
     distances_to_watch,
+    recorded_diagnostics,
 )
 
 CHAINS, DRAWS = 4, 500
@@ -169,3 +170,28 @@ def test_a_fixed_choice_of_the_distances_of_many():
     assert found.shape == (3, MOST_PAIRS)
     np.testing.assert_array_equal(found, distances_to_watch(points, "points"))
     assert len(np.unique(found[0])) == MOST_PAIRS
+
+
+def test_whether_chains_agree_is_another_question_than_how_much_they_are_worth():
+    few = diagnose_chains({"the log-posterior": slow(0.9)[:, :60]})
+    assert few.problems
+    assert Diagnostics(1.04, 68.0, 70.0, "distances", 0, 4, 1000).agree
+    assert not Diagnostics(2.9, 900.0, 900.0, "distances", 0, 4, 1000).agree
+    assert not Diagnostics(np.nan, 900.0, 900.0, "distances", 0, 4, 1000).agree
+    assert Diagnostics(np.nan, 900.0, 900.0, "distances", 0, 1, 1000).agree
+    assert not Diagnostics(1.03, 900.0, 900.0, "distances", 0, 100, 50, 10).agree
+
+
+def test_the_record_of_a_map_knows_how_its_chains_did():
+    found = Diagnostics(2.9, 6.0, np.nan, "distances", 3, 4, 1000)
+    record = {"diagnostics": json.loads(json.dumps(found.describe()))}
+    again = recorded_diagnostics(record)
+    assert again.problems == found.problems
+    for damaged in (
+        {},
+        {"diagnostics": None},
+        {"diagnostics": "all right"},
+        {"diagnostics": {"r_hat": 1.0}},
+        {"diagnostics": {**found.describe(), "n_chains": "4"}},
+    ):
+        assert recorded_diagnostics(damaged) is None

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 import warnings
 
@@ -119,14 +120,15 @@ def densities(*totals, swing=0.0):
     return [np.full(U, total / U) + k * swing * SWING for k, total in enumerate(totals)]
 
 
-def ask(tables, p_values, dimensions=None, rough=0.0):
+def ask(tables, p_values, dimensions=None, rough=0.0, disagree=()):
     """The decision, and the dimensions that it had to ask for."""
     dimensions = dimensions or list(range(1, len(tables) + 1))
     asked = []
 
     def left_out(d):
         asked.append(d)
-        return LeftOut(tables[dimensions.index(d)], rough)
+        r_hat, agrees = (2.9, False) if d in disagree else (1.01, True)
+        return LeftOut(tables[dimensions.index(d)], rough, r_hat, agrees)
 
     return decide(dimensions, p_values, 0.05, left_out, SIZES), set(asked)
 
@@ -210,6 +212,40 @@ def test_a_coin_answers_each_of_many_votes():
         decide([1, 2], [0.5], 0.05, lambda d: LeftOut(1.2 * density, 0.0), sizes).verdict
         == "cannot tell"
     )
+
+
+def test_chains_that_disagree_prove_nothing_by_losing():
+    stopped, _ = ask(densities(-50.0, -60.0), [0.4], disagree=[2])
+    assert (stopped.dimension, stopped.verdict, stopped.hangs_on) == (None, "not decided", 2)
+    assert stopped.reason.endswith(
+        "Whether 2 dimensions predict better than 1 is not decided: in 2 dimensions the chains "
+        "ended in different maps (R-hat 2.90), so what they predict proves nothing."
+    )
+    climbed, _ = ask(densities(-60.0, -30.0, -31.0), [0.4, 0.4], disagree=[1])
+    assert (climbed.dimension, climbed.verdict, climbed.hangs_on) == (None, "not decided", 1)
+
+
+def test_chains_that_disagree_and_win_all_the_same_are_believed():
+    won, _ = ask(densities(-60.0, -30.0, -31.0), [0.4, 0.4], disagree=[2])
+    assert (won.dimension, won.verdict, won.hangs_on) == (2, "decided", None)
+    held, _ = ask(densities(-50.0, -60.0), [0.4], disagree=[1])
+    assert (held.dimension, held.verdict, held.hangs_on) == (1, "decided", None)
+
+
+def test_what_was_found_without_those_chains_is_stated():
+    tables = densities(-60.0, -50.0, -60.0)
+    by_accuracy, _ = ask(tables, [0.01, 0.4], disagree=[3])
+    assert (by_accuracy.dimension, by_accuracy.verdict) == (2, "at least")
+    by_chains, _ = ask(tables, [0.4, 0.4], disagree=[3])
+    assert (by_chains.dimension, by_chains.verdict, by_chains.hangs_on) == (2, "at least", 3)
+    assert "Whether 3 dimensions predict better than 2 is not decided" in by_chains.reason
+
+
+def test_that_chains_disagree_is_not_taken_for_coins():
+    coins = [np.full(U, -math.log(2.0)) + 0.1 * SWING] * 2
+    assert ask(coins, [0.5])[0].verdict == "cannot tell"
+    assert ask(coins, [0.5], disagree=[1, 2])[0].verdict == "not decided"
+    assert ask(coins, [0.5], disagree=[1])[0].verdict == "cannot tell"  # 2 does no better
 
 
 # --- cross-validation -------------------------------------------------------------------------
@@ -505,23 +541,44 @@ def test_a_star_marks_the_recommendation():
     assert "*" not in estimate(None, "cannot tell").table()
 
 
-@pytest.mark.parametrize(
-    ("poor", "told"),
-    [
-        ({}, False),
-        ({"r_hat": 1.2}, False),
-        ({"r_hat": 2.3}, True),
-        ({"k_hat": 0.25}, True),
-    ],
-)
-def test_poor_draws_are_told(poor, told):
+@pytest.mark.parametrize(("share", "told"), [(0.0, False), (0.1, False), (0.25, True)])
+def test_rough_guesses_are_told(share, told):
     row = estimate(1, "decided").rows[1]._replace(r_hat=1.0, k_hat=0.0)
-    good, bad = row._replace(dimension=1), row._replace(**poor)
-    assert ("drawn poorly in 2 (R-hat" in module._caution([good, bad], 1)) == told
-    assert ("drawn poorly in 2 (R-hat" in module._caution([good, bad], 2)) == told
-    # Dimensions that are too low are often drawn poorly, and nothing hangs on them.
+    good, bad = row._replace(dimension=1), row._replace(k_hat=share)
+    said = module._caution([good, bad], 1)
+    assert ("a rough guess for 25% of them in 2." in said) == told
+    assert ("a rough guess for 25% of them in 2." in module._caution([good, bad], 2)) == told
+    # Nothing hangs on dimensions that are too low.
     assert module._caution([bad._replace(dimension=1), good._replace(dimension=2)], 2) == ""
     assert module._caution([good, bad], None) == ""
+
+
+def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
+    monkeypatch.setattr(module, "R_HAT", 0.0)
+    found = quick(answers(size=2.0), thorough=False)
+    assert (found.dimension, found.verdict) == (None, "not decided")
+    assert found.hangs_on in found.disagreeing
+    assert all(row.agrees is False for row in found.rows if not math.isnan(row.r_hat))
+    best = max(row.accuracy.value for row in found.rows)
+    assert "Cross-validation, which needs no chains, predicts most" in found.reason
+    assert f"({best:.1%} ±" in found.reason
+    shown = str(found)
+    assert shown.startswith("Not decided. ")
+    assert f"!{found.rows[0].r_hat:.2f}" in shown
+    assert shown.endswith(
+        "! The chains ended in different maps: what they predict decides nothing."
+    )
+    assert "*" not in found.table()
+    assert found.records()[0]["agrees"] is False
+    for word in ("posterior=", "table()", "`"):
+        assert word not in shown
+
+
+def test_chains_that_agree_are_not_marked(found):
+    agreeing = [row._replace(agrees=True) for row in found.rows]
+    assert module._without_chains(agreeing) == ""
+    shown = str(dataclasses.replace(found, rows=tuple(agreeing)))
+    assert "!" not in shown
 
 
 def test_lines_are_short_enough_to_read(found):

@@ -1,6 +1,7 @@
 """From a file to findings, in words, in tables and as JSON."""
 
 import csv
+import importlib
 import io
 import json
 import re
@@ -22,10 +23,14 @@ from tercet.report.makers import (
     make_maker,
 )
 from tercet.report.methods import citations, methods
+from tercet.report.sureness import measure_sureness
 from tercet.report.tables import tables
 from tercet.triplets import Triplets
+from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.dimension import estimate
 
 N = 12
+analysis = importlib.import_module("tercet.report.analyse")  # the package's name is its function
 
 
 def points():
@@ -187,6 +192,11 @@ def test_the_kind_suits_the_file():
         ({"dimension": 0}, "lies between 1 and 10"),
         ({"dimension": 11}, "lies between 1 and 10"),
         ({"level": 1.0}, "level must lie between"),
+        ({"dimension": 2, "dimensions": (1, 2)}, "but not both"),
+        ({"dimensions": (1, 12)}, "12 dimensions are more than the answers can carry"),
+        ({"dimensions": (2, 1)}, "in rising order"),
+        ({"dimensions": (1, 2), "uncertainty": "scale"}, "a scale has one dimension"),
+        ({"samples": 10}, "samples must be 20 or more"),
     ],
 )
 def test_settings_that_cannot_be(settings, message):
@@ -358,3 +368,41 @@ def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
     assert found.sureness.least
     for each in (of_stimuli, found):
         assert all(claim.probability <= 0.95 for claim in each.sureness.least)
+
+
+def test_the_level_is_among_the_shares(found):
+    given = measure_sureness(found.ensemble, found.triplets, 0.85, 1, 1)
+    assert dict(given.shares)[0.85] == given.share
+
+
+def test_dimensions_to_try_are_tried_and_what_hangs_on_stuck_chains_is_not_stated(monkeypatch):
+    monkeypatch.setattr(estimate, "R_HAT", 0.0)
+    monkeypatch.setattr(analysis, "MOST_FOR_DIMENSION", 150)
+    given = quick(dimensions=(1, 2, 3), uncertainty="bootstrap", samples=30)
+    found = analyse(reading(Triplets(asked(200))), given)
+    assert [row.dimension for row in found.dimension.rows] == [1, 2, 3]
+    assert found.dimension.dimension is None
+    assert found.is_provisional
+    assert found.n_components == 2
+    assert found.ensemble.n_samples == 30
+    assert found.warnings[0].startswith("How many dimensions the answers need is not decided: the ")
+    assert "150 of the 200 answers, drawn at random" in summary(found)[1]
+    assert "from 30 bootstrap samples" in methods(found)
+
+
+def test_the_report_s_own_chains_are_judged():
+    found = analyse(reading(Triplets(asked(120))), quick(dimension=2, samples=20))
+    assert not found.diagnostics.agree
+    assert found.is_provisional
+    assert found.warnings[0].startswith("The maps did not settle: the 4 chains disagree about ")
+    assert "The map is provisional" in summary(found)[2]
+
+
+def test_every_reason_for_care_is_in_the_box(found):
+    fit = LackOfFit(200.0, 100.0, 0.001, 50, 200, 20, 30, found.check.ceiling)
+    told = found.foretold._replace(calibration_error=0.0875, accuracy=0.55, accuracy_error=0.01)
+    made = analysis._Made(found.ensemble, "", found.dimension, found.diagnostics, told, fit)
+    said = " ".join(analysis._be_careful(found.reading, found.check, (), made))
+    assert "The model does not fit" in said
+    assert "differs from them by 8.75 % on average" in said
+    assert "The map predicts 55 % of the answers it has not seen" in said

@@ -11,11 +11,14 @@ from matplotlib import pyplot, rc_context
 
 from tercet import Ensemble, Triplets
 from tercet.errors import InputError
-from tercet.report import check_target, markup, page, write_report
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.report import as_json, check_target, markup, page, summary, write_report
 from tercet.report import write as writing
 from tercet.report.pictures import draw_pictures
 from tercet.report.sureness import describe_objects
 from tercet.report.tables import tables
+from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 
 KINDS = ("png", "svg")
 SECTIONS = [
@@ -216,6 +219,124 @@ def test_the_shares_are_those_of_the_sentence(findings):
     shares = dict(findings.sureness.shares)
     assert shares[0.95] == findings.sureness.share
     assert sorted(shares.values(), reverse=True) == list(shares.values())
+
+
+@pytest.fixture(scope="module")
+def unsettled(findings):
+    """The same, but the chains ended in different maps."""
+    chains = Diagnostics(2.9, 6.0, 6.0, "distances", 0, 4, 1000)
+    lack = LackOfFit(100.0, 100.0, 0.5, 50, 200, 20, 30, findings.check.ceiling)
+    return dataclasses.replace(findings, diagnostics=chains, lack_of_fit=lack)
+
+
+def test_nothing_is_certain_where_the_chains_did_not_agree(findings, unsettled):
+    why = "Provisional: the chains did not agree (R-hat 2.90, should be below 1.05)."
+    settled, doubtful = (
+        Read(page(each)).text.replace("\u00a0", " ") for each in (findings, unsettled)
+    )
+    assert why in doubtful
+    assert "A map of 12 objects, provisional" in doubtful
+    assert "This cannot be said, for the chains did not agree" in doubtful
+    for claim in (
+        "Most certain",
+        "certain of",
+        "are more than 95 % certain",
+        "and how sure it is",
+        "The map is sure",
+        "is known best",
+        "nothing speaks against the model",
+        "The question that would tell most",
+    ):
+        assert claim not in doubtful, claim
+    assert "Most certain" in settled
+    assert "provisional" not in settled.lower()
+    assert "sureness" not in draw_pictures(unsettled)
+    assert "comparisons" not in tables(unsettled)
+    drawn = draw_pictures(unsettled)["map"]
+    assert drawn.draw().get_suptitle() == why[:-1]
+    assert not draw_pictures(findings)["map"].draw().get_suptitle()
+    everything = as_json(unsettled)
+    assert everything["provisional"] is True
+    assert everything["sureness"] is everything["lack_of_fit"] is None
+    assert "The chains did not converge" in everything["methods"]
+    assert as_json(findings)["sureness"]["share"] == findings.sureness.share
+
+
+def tried(dimension, verdict, hangs_on=None, most=6):
+    measured = {
+        "training_loss": NOTHING,
+        "log_loss": Measured(0.5, 0.01),
+        "p_value": 0.5,
+        "left_out": NOTHING,
+        "gain": NOTHING,
+        "bootstrap": NOTHING,
+        "posterior": NOTHING,
+        "k_hat": 0.0,
+    }
+    rows = tuple(
+        DimensionRow(
+            dimension=d,
+            accuracy=Measured(0.7 + 0.01 * d, 0.01),
+            r_hat=2.9 if d == hangs_on else 1.0,
+            agrees=d != hangs_on,
+            **measured,
+        )
+        for d in range(1, most + 1)
+    )
+    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 400, hangs_on)
+
+
+def test_a_dimension_that_is_not_decided_is_not_stated(findings):
+    estimated = dataclasses.replace(findings.settings, dimension=None)
+    given = dataclasses.replace(
+        findings, dimension=tried(None, "not decided", 2), settings=estimated
+    )
+    read = Read(page(given)).text.replace("\u00a0", " ")
+    assert "Provisional: how many dimensions the answers need is not decided." in read
+    assert "shown; how many are needed is not decided" in read
+    assert "of single maps, those of 6 dimensions predict most left-out answers (76 %)" in read
+    assert "The number of dimensions is not decided; the map shows 2." in read
+    assert "A hollow point is from chains that ended in different maps" in read
+    assert "none could be chosen (2 are shown)" in read
+    assert "Most certain" not in read
+    coins = dataclasses.replace(findings, dimension=tried(None, "cannot tell"))
+    assert "Provisional: left-out answers are predicted no better than by a coin." in Read(
+        page(coins)
+    ).text.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (tried(2, "at least", most=2), "1 to 2 dimensions were tried; 2 predict left-out answers "),
+        (tried(2, "at least", most=2), "best, and more were not tried."),
+        (tried(2, "decided"), "tried: 1 predicts left-out answers worse than 2, and 3 predict no "),
+        (tried(2, "at least"), "and whether 3 predict better than 2, the answers do not clearly "),
+        (
+            tried(2, "at least", 3),
+            "whether 3 predict better than 2 is not decided, for the",
+        ),
+    ],
+)
+def test_the_summary_says_what_was_tried(findings, found, said):
+    assert said in summary(dataclasses.replace(findings, dimension=found))[1]
+
+
+def test_a_part_of_the_answers_is_told_beside_the_dimension(findings):
+    note = "The number of dimensions was estimated from 300 of the 400 answers, drawn at random."
+    part = dataclasses.replace(tried(2, "decided"), n_answers=300)
+    given = dataclasses.replace(findings, dimension=part, dimension_note=note)
+    assert note in summary(given)[1]
+    assert "dimensions; estimated from 300 of the answers" in Read(page(given)).text
+    assert "estimated from" not in Read(page(findings)).text
+
+
+def test_the_level_is_that_of_every_picture(findings):
+    given = dataclasses.replace(
+        findings, settings=dataclasses.replace(findings.settings, level=0.8)
+    )
+    (legend,) = draw_pictures(given)["sureness"].draw().axes[0].get_legend().get_texts()
+    assert legend.get_text().endswith("at least 80% sure")
 
 
 def test_a_scale_is_drawn_row_by_row(on_a_line):

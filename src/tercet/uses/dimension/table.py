@@ -118,16 +118,16 @@ class DimensionEstimate:
         shown = [["d", *heads], *lines]
         return lay_out(shown, right=True)
 
-    def records(self) -> list[dict[str, float | None]]:
+    def records(self) -> list[dict[str, float]]:
         """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""
         rows = []
         for row in self.rows:
-            flat: dict[str, float | None] = {}
+            flat: dict[str, float] = {}
             for name, value in row._asdict().items():
                 if isinstance(value, Measured):
                     flat |= {name: value.value, f"{name}_se": value.error}
                 else:
-                    flat[name] = value
+                    flat[name] = math.nan if value is None else value
             rows.append(flat)
         return rows
 
