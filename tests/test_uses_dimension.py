@@ -560,7 +560,7 @@ def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
     assert found.hangs_on in found.disagreeing
     assert all(row.agrees is False for row in found.rows if not math.isnan(row.r_hat))
     best = max(row.accuracy.value for row in found.rows)
-    assert "Cross-validation, which needs no chains, predicts most" in found.reason
+    assert "Of 1 to 3 dimensions, cross-validation, which needs no chains, " in found.reason
     assert f"({best:.1%} ±" in found.reason
     shown = str(found)
     assert shown.startswith("Not decided. ")
@@ -575,10 +575,11 @@ def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
 
 
 def test_chains_that_agree_are_not_marked(found):
-    agreeing = [row._replace(agrees=True) for row in found.rows]
-    assert module._without_chains(agreeing) == ""
-    shown = str(dataclasses.replace(found, rows=tuple(agreeing)))
-    assert "!" not in shown
+    rows = found.rows
+    for agree in (True, False):
+        marked = (rows[0], *(row._replace(agrees=agree) for row in rows[1:]))
+        shown = str(dataclasses.replace(found, rows=(rows[0]._replace(agrees=True), *marked[1:])))
+        assert ("!" not in shown) == agree
 
 
 def test_lines_are_short_enough_to_read(found):

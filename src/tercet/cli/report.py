@@ -25,6 +25,7 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet report answers.csv -o report.html        one page: open it, or send it around
 tercet report answers.csv --dim 2 -o results/   the page, pictures, tables and maps in a folder
+tercet report answers.csv --dimensions 1-12     where 6, the most tried by default, may be too few
 tercet report answers.csv --columns anchor=probe,near=chosen,far=other -o report.html
 tercet report answers.csv --json                everything for machines, and no page
 """

@@ -40,6 +40,7 @@ def _reading(findings: Findings) -> str:
     d, draws = findings.n_components, f"{findings.ensemble.n_samples} maps that fit the answers"
     if findings.kind != "posterior":
         draws = f"{findings.ensemble.n_samples} maps, each of answers drawn anew"
+    held = "where it may be" if findings.chains_agree else "the draws, which do not agree"
     if findings.scale is not None:
         return (
             "How far apart stimuli look: the perceived value of each, with a line that holds "
@@ -49,13 +50,13 @@ def _reading(findings: Findings) -> str:
     if d == 1:
         return (
             f"A point is where an object lies on average over {draws}; its line holds {level} of "
-            "where it may be. Only the order and the ratios of distances mean something: the scale "
+            f"{held}. Only the order and the ratios of distances mean something: the scale "
             "may be turned around, moved and stretched."
         )
     seen = "Each panel shows two of the dimensions, the widest first. " if d > 2 else ""
     return (
         f"{seen}A point is where an object lies on average over {draws}; its ellipse holds {level} "
-        "of where it may be. What is near on the map was judged alike. The map may be turned, "
+        f"of {held}. What is near on the map was judged alike. The map may be turned, "
         "mirrored, moved and stretched: its axes have no names, and no units."
     )
 

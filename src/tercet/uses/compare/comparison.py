@@ -214,10 +214,7 @@ def _about_accuracy(others: list[ModelScore], likely: list[ModelScore]) -> str:
 def _caveats(found: Comparison) -> list[str]:
     said = []
     if failed := [score.model for score in found.scores if score.problems]:
-        said.append(
-            "Not converged, so take their scores with care (`problems` says why): "
-            f"{'; '.join(failed)}."
-        )
+        said.append(f"Not converged, so take their scores with care: {'; '.join(failed)}.")
     partly = [
         f"{score.model} ({score.failed_refits[0]} of {score.failed_refits[1]})"
         for score in found.scores

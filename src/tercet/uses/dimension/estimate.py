@@ -147,7 +147,9 @@ def estimate_dimension(
             for d in tried:
                 left_out(d)
         rows = _table(work, tried, validated, p_values, held, sizes)
-    reason = decision.reason + _without_chains(rows) + _caution(rows, decision.dimension)
+    reason = decision.reason + _caution(rows, decision.dimension)
+    if decision.hangs_on is not None:
+        reason += _without_chains(rows)
     return DimensionEstimate(
         decision.dimension,
         decision.verdict,
@@ -306,14 +308,12 @@ def _table(
 
 
 def _without_chains(rows: list[DimensionRow]) -> str:
-    """What cross-validation says, where the chains of a dimension disagree; or nothing."""
-    if all(row.agrees is not False for row in rows):
-        return ""
+    """What cross-validation says, for where the chains say nothing."""
     first, best = rows[0], max(rows, key=lambda row: row.accuracy.value)
     beside = "" if best is first else f", against {first.accuracy.value:.1%} in {first.dimension}"
     return (
-        f" Cross-validation, which needs no chains, predicts most left-out answers in "
-        f"{best.dimension} of {rows[0].dimension} to {rows[-1].dimension} dimensions "
+        f" Of {first.dimension} to {rows[-1].dimension} dimensions, cross-validation, which needs "
+        f"no chains, predicts most left-out answers in {best.dimension} "
         f"({best.accuracy.value:.1%} ± {best.accuracy.error:.1%}{beside})."
     )
 
