@@ -1,6 +1,7 @@
 """Diagnostics: chains that disagree are caught, and what is wrong is said in plain words."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,3 +170,8 @@ def test_a_fixed_choice_of_the_distances_of_many():
     assert found.shape == (3, MOST_PAIRS)
     np.testing.assert_array_equal(found, distances_to_watch(points, "points"))
     assert len(np.unique(found[0])) == MOST_PAIRS
+
+
+def test_the_page_says_how_many_distances_are_looked_at():
+    page = Path(__file__).parents[1] / "docs" / "posterior.md"
+    assert f"distances of up to {MOST_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())
