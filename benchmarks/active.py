@@ -29,7 +29,14 @@ def run(setting: Setting) -> Section:
 
         def choose(strategy: str = strategy) -> Timed:
             return timed(
-                lambda: tc.suggest(ensemble, K, strategy, triplets=answers, random_state=0)
+                lambda: tc.suggest(
+                    ensemble,
+                    K,
+                    strategy,
+                    triplets=answers,
+                    per_anchor=None if strategy == "information_gain" else K,
+                    random_state=0,
+                )
             )
 
         choose()  # loads the compiled code
@@ -113,7 +120,9 @@ def _round(setting: Setting, points: NDArray[np.float64], answers: tc.Triplets) 
     def whole() -> Timed:
         def work() -> tuple[tc.Ensemble, Suggestions]:
             ensemble = _bootstrap(answers, 1)
-            return ensemble, tc.suggest(ensemble, K, triplets=answers, random_state=0)
+            return ensemble, tc.suggest(
+                ensemble, K, "uncertainty", triplets=answers, random_state=0
+            )
 
         return timed(work)
 
@@ -142,7 +151,7 @@ def _large(setting: Setting) -> Table:
         )
         for strategy in ("uncertainty", "mutual_information"):
             seconds, found = timed(
-                lambda s=strategy, e=ensemble: tc.suggest(e, K, s, random_state=0)
+                lambda s=strategy, e=ensemble: tc.suggest(e, K, s, per_anchor=K, random_state=0)
             )
             least = f"{found.scores[-1]:.4f}"
             rows.append([str(n), strategy, duration(seconds), least])

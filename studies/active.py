@@ -60,7 +60,7 @@ def learn(kind: str, way: str, repeat: int, start: int, batch: int, end: int) ->
     )
     maker = Posterior(CKL(1 if kind == PEOPLE else 2), **DRAWS)
     strategy, capped = WAYS[way]
-    cap = -(-2 * batch // (EGGS if kind == PEOPLE else N)) if capped else None
+    cap = -(-2 * batch // (EGGS if kind == PEOPLE else N)) if capped else batch
     options = {"strategy": strategy, "k": batch, "per_anchor": cap, "random_state": repeat}
     setup = _replay if kind == PEOPLE else _simulation
     loop = setup(maker, start, rng, options | QUIET)

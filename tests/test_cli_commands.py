@@ -390,6 +390,51 @@ def test_suggest_writes_what_predict_and_pending_read(tercet, folder, ensemble):
     assert not set(first) & set(second)
 
 
+def test_random_questions_need_no_map(tercet, folder):
+    how = ["suggest", "--strategy", "random", "-k", 6, "--seed", 3]
+    names = [f"tone {i}" for i in range(OBJECTS)]
+    (folder / "tones.txt").write_text("\n".join(names))
+    named = tc.read_triplets(folder / "named.csv")
+    for given, source in (
+        (["--objects", OBJECTS], OBJECTS),
+        (["--names", "tones.txt"], names),
+        (["--answers", "named.csv"], named),
+        (["--answers", "answers.csv", "--objects", 30], tc.Triplets(named.array, n_objects=30)),
+    ):
+        code, out, _ = tercet(*how, *given, "-o", "random.csv")
+        assert code == 0
+        expected = tc.suggest(source, 6, "random", random_state=3)
+        assert out.strip() == str(expected)
+        first = {tuple(list(row.values())[:3]) for row in table_of(folder / "random.csv")}
+        more = table(tercet(*how, *given, "--pending", "random.csv", "--csv")[1])
+        assert not first & {tuple(list(row.values())[:3]) for row in more}
+
+
+def test_observers_are_left_out_of_what_maps_are_asked_about(tercet, folder, ensemble):
+    left = ["--leave-out", "2,3"]
+    _, out, err = tercet("predict", "map.npz", "named.csv", "--csv", *left)
+    assert len(table(out)) == 80
+    assert "Left out: 80 rows by observers '2', '3'." in err
+    code, out, err = tercet("suggest", "map.npz", "--answers", "named.csv", "-k", 90, *left)
+    assert code == 0
+    assert "Left out: 80 rows by observers '2', '3'." in err
+    kept = tc.read_triplets(folder / "named.csv", names=ensemble.names)
+    kept = kept[~np.isin(kept.observers.astype(str), ["2", "3"])]
+    assert out.strip() == str(tc.suggest(ensemble, 90, triplets=kept, random_state=0))
+
+
+def test_observers_are_left_out_of_the_answers_that_are_held_out(tercet, folder):
+    rows = (folder / "answers.csv").read_text().splitlines()
+    (folder / "held.csv").write_text("\n".join(rows[:1] + rows[-60:]) + "\n")
+    (folder / "nobody.csv").write_text("\n".join(row.rpartition(",")[0] for row in rows[:40]))
+    how = ["compare", "answers.csv", "--models", "soe", "--dim", 1, "--leave-out", "1,4"]
+    _, _, err = tercet(*how, "--holdout", "held.csv")
+    assert "Left out: 80 rows by observers '1', '4'." in err
+    assert "Left out: 40 rows by observer '4'." in err  # 1 is not among them
+    code, _, err = tercet(*how, "--holdout", "nobody.csv")
+    assert (code, err.count("Left out")) == (0, 1)
+
+
 def test_datasets(tercet, folder):
     _, out, _ = tercet("datasets", "--csv")
     assert [row["name"] for row in table(out)] == [
@@ -441,6 +486,22 @@ def test_datasets(tercet, folder):
         (["predict", "map.npz", "answers.csv"], "not one of the 8 names"),
         (["suggest", "map.npz", "-k", 10**6], "only 168"),
         (["suggest", "map.npz", "--strategy", "information_gain"], "--answers FILE"),
+        (["suggest", "map.npz", "--leave-out", "2"], "give --answers FILE"),
+        (["suggest", "map.npz", "--objects", 9], "--objects is for questions without a map"),
+        (["suggest", "map.npz", "--names", "few.csv"], "--names is for questions without a map"),
+        (["suggest", "--answers", "answers.csv"], "only a map knows"),
+        (["suggest", "--strategy", "random"], "--answers FILE, --names FILE or --objects N"),
+        (["suggest", "--strategy", "random", "--objects", 2], "there are 2"),
+        (["suggest", "--strategy", "random", "--objects", 9, "--names", "few.csv"], "leave --ob"),
+        (
+            ["suggest", "--strategy", "random", "--objects", 9, "--answers", "named.csv"],
+            "give all of them with --names FILE",
+        ),
+        (
+            ["suggest", "--strategy", "random", "--objects", 3, "--answers", "answers.csv"],
+            "the answers have 8 objects",
+        ),
+        (["predict", "map.npz", "named.csv", "--leave-out", "eve"], "no observer 'eve'"),
         (["simulate", "-o", "x.csv", "--objects", 2], "at least 3 objects"),
         (["simulate", "-o", "x.csv", "--shape", "line", "--dim", 2], "has 1 dimension"),
         (["simulate", "-o", "."], "is a folder"),

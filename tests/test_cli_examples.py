@@ -102,6 +102,13 @@ def test_every_option_is_explained():
             assert action.help, f"tercet {command.name}: {action.option_strings or action.dest}"
 
 
+def test_every_command_that_reads_answers_can_leave_observers_out():
+    """As docs/howto/leave_out.md says."""
+    for command in ALL:
+        options = {name for action in command.parser._actions for name in action.option_strings}
+        assert ("--format" in options) == ("--leave-out" in options), command.name
+
+
 def test_every_module_adds_its_command():
     assert sorted(command.name for command in ALL) == sorted(
         module.__name__.rpartition(".")[2] for module in COMMANDS

@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tercet import simulate
 from tercet.cli import main, plan
 from tercet.io import write_triplets
+from tercet.triplets import Triplets
 from tercet.uses.plan.measures import MEASURES
 from tercet.uses.plan.worlds import SHAPES
 
@@ -44,6 +46,20 @@ def test_json_of_a_pilot(tmp_path, capsys):
     assert (tmp_path / "more.svg").exists()
 
 
+def test_observers_of_a_pilot_are_left_out(tmp_path, capsys):
+    points = np.random.default_rng(0).standard_normal((8, 2))
+    answers = simulate.noisy_triplets(points, 60, noise=0.2, random_state=0)
+    pilot = tmp_path / "pilot.csv"
+    write_triplets(Triplets(answers, observers=np.repeat(["ann", "bob", "eve"], 20)), pilot)
+    arguments = ["plan", "--pilot", str(pilot), "--json", *SMALL]
+    assert main([*arguments, "--leave-out", "bob,eve"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["pilot"] == 20
+    assert "left out: 40 rows by observers 'bob', 'eve'" in said.err
+    assert main([*arguments, "--leave-out", "joe"]) == 2
+    assert "no observer 'joe'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -54,6 +70,7 @@ def test_json_of_a_pilot(tmp_path, capsys):
         (["--objects", "8", "--plot", "plan.xyz"], "should end in one of .png"),
         (["--objects", "8", "-o", "no/such/folder/x.csv"], "no folder"),
         (["--pilot", "missing.csv"], "missing.csv"),
+        (["--objects", "8", "--leave-out", "P17"], "--leave-out .* give --pilot FILE"),
     ],
 )
 def test_bad_input_is_told_in_a_line(arguments, message, capsys, monkeypatch, tmp_path):
@@ -61,7 +78,7 @@ def test_bad_input_is_told_in_a_line(arguments, message, capsys, monkeypatch, tm
     assert main(["plan", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith("tercet plan: ")
-    assert message in error
+    assert re.search(message, error)
 
 
 def test_bad_usage(capsys):

@@ -263,6 +263,24 @@ def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
     assert energy(1.0) < min(energy(0.99), energy(1.01))
 
 
+@pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
+def test_the_paper_may_start_at_what_the_search_found(estimator, monkeypatch):
+    """Without a maximum, too: the size is the search's own."""
+    walks, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: walks.append(a[0]) or run(*a))
+    points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
+    answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for start in ("likelihood_as_found", "likelihood"):
+            post = tc.Posterior.paper(estimator, start=start, random_state=0, n_samples=3)
+            post.fit(answers)
+            assert np.isfinite(post.ensemble_.draws).all()
+    (found,), (resized,) = (walk.starts for walk in walks)
+    np.testing.assert_array_equal(resized, draw._in_best_size(walks[0].target, found))
+    assert np.mean(found**2) > 1.2 * np.mean(resized**2)
+
+
 def test_the_size_is_found_from_anywhere():
     """The search for a maximum of t-STE ended at sizes up to 1e54 in the paper's experiments."""
     points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
@@ -372,7 +390,7 @@ def test_a_loss_has_no_posterior(estimator):
         ({"warmup": -1}, "'warmup' .* a whole number from 0, got -1"),
         ({"warmup": "some"}, "'warmup' .* a whole number from 0, got 'some'"),
         ({"sampler": "nuts"}, "'sampler' .* one of 'hmc', 'elliptical_slice', 'laplace', got"),
-        ({"start": "random"}, "'start' .* 'mode' or 'likelihood', got 'random'"),
+        ({"start": "random"}, "'start' .* 'mode', 'likelihood', 'likelihood_as_found', got 'ran"),
         ({"learn": ["noise"]}, "learn knows 'lapse' for STEModel, got 'noise'"),
         ({"learn": ["lapse"], "sampler": "laplace"}, "needs sampler='hmc', not 'laplace'"),
         ({"learn": ["lapse"], "prior": tc.DistancePrior(1.0)}, "needs sampler='hmc'"),
@@ -446,8 +464,9 @@ def test_the_bits_do_not_depend_on_the_threads_of_blas():
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.parametrize("start", ["likelihood", "likelihood_as_found"])
 @pytest.mark.parametrize("sampler", ["hmc", "laplace"])
-def test_only_slices_start_at_the_likelihood(sampler):
-    posterior = tc.Posterior(tc.STE(2), sampler=sampler, start="likelihood")
-    with pytest.raises(tc.InputError, match="start='likelihood'"):
+def test_only_slices_start_at_the_likelihood(sampler, start):
+    posterior = tc.Posterior(tc.STE(2), sampler=sampler, start=start)
+    with pytest.raises(tc.InputError, match=f"start='{start}'"):
         posterior.fit([[0, 1, 2], [1, 2, 0]])

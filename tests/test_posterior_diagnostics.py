@@ -1,6 +1,7 @@
 """Diagnostics: chains that disagree are caught, and what is wrong is said in plain words."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,3 +196,8 @@ def test_the_record_of_a_map_knows_how_its_chains_did():
         {"diagnostics": {**found.describe(), "n_chains": "4"}},
     ):
         assert recorded_diagnostics(damaged) is None
+
+
+def test_the_page_says_how_many_distances_are_looked_at():
+    page = Path(__file__).parents[1] / "docs" / "posterior.md"
+    assert f"distances of up to {MOST_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())

@@ -251,18 +251,83 @@ def test_no_anchor_is_asked_more_often_than_the_cap(strategy):
     assert_array_equal(some.array, expected)
 
 
-def test_information_gain_does_not_stay_with_one_anchor():
-    ens, triplets = ensemble(), answers()
+@pytest.mark.parametrize("strategy", ["mutual_information", "information_gain"])
+def test_bits_do_not_stay_with_one_anchor(strategy):
+    """Twice an even share, as measured: docs/uses.md."""
+    ens, triplets = ensemble(seed=3), answers()
     options = {"triplets": triplets, "repeats": True, "random_state": 0}
-    found = suggest(ens, 18, "information_gain", **options)
+    found = suggest(ens, 18, strategy, **options)
     assert np.bincount(found.array[:, 0]).max() == 4
-    free = suggest(ens, 18, "information_gain", per_anchor=18, **options)
+    free = suggest(ens, 18, strategy, per_anchor=18, **options)
     assert np.bincount(free.array[:, 0]).max() > 4
     only = EVERY[EVERY[:, 0] < 2]  # room is made where candidates need it
-    some = suggest(ens, 20, "information_gain", candidates=only, per_anchor=None, **options)
+    some = suggest(ens, 20, strategy, candidates=only, per_anchor=None, **options)
     assert np.bincount(some.array[:, 0]).max() <= 20
     lopsided = np.concatenate([EVERY[EVERY[:, 0] == 0], EVERY[EVERY[:, 0] == 1][:1]])
-    assert len(suggest(ens, 29, "information_gain", candidates=lopsided, **options)) == 29
+    assert len(suggest(ens, 29, strategy, candidates=lopsided, **options)) == 29
+
+
+# --- the default strategy, and random questions without a map -------------------------------------
+
+
+def test_by_default_the_strategy_suits_the_model():
+    draws = ensemble().draws
+    for model, strategy in (
+        (STEModel(), "mutual_information"),
+        (SOEModel(), "uncertainty"),
+        (None, "uncertainty"),
+    ):
+        ens = Ensemble(draws, model=model)
+        found = suggest(ens, 7, random_state=0)
+        assert found.strategy == strategy
+        assert_array_equal(found.array, suggest(ens, 7, strategy, random_state=0).array)
+    assert suggest(ensemble(), 7, method="vote").strategy == "uncertainty"  # π is for that alone
+
+
+def test_a_loop_has_the_same_default():
+    start = {"start": noisy_triplets(POINTS, 80, random_state=3)}
+    assert ActiveLoop(LAPLACE, **start).strategy == "mutual_information"
+    assert ActiveLoop(LAPLACE, **start, method="joint").strategy == "uncertainty"
+    with pytest.warns(DataWarning, match="not valid for actively chosen"):
+        loop = ActiveLoop(tc.Bootstrap(tc.SOE(2)), **start)
+    assert loop.strategy == "uncertainty"
+
+
+def test_random_questions_need_no_map():
+    expected = suggest(ensemble(names=NAMES), 12, "random", random_state=3)
+    for objects in (N, np.int64(N), NAMES, list(NAMES)):
+        found = suggest(objects, 12, "random", random_state=3)
+        assert_array_equal(found.array, expected.array)
+        assert found.names == (None if np.ndim(objects) == 0 else expected.names)
+
+
+def test_random_questions_from_answers_repeat_none_of_them():
+    given = tc.Triplets(answers(100), names=NAMES)
+    left = len(EVERY) - len(np.unique(number(given.array, N)))
+    expected = suggest(ensemble(names=NAMES), left, "random", triplets=given, random_state=0)
+    for source in (given, [list(row) for row in np.array(NAMES)[given.array]]):
+        found = suggest(source, left, "random", random_state=0)
+        assert found.names == expected.names
+    again = suggest(given, len(EVERY), "random", repeats=True)
+    assert len(again) == len(EVERY)
+    others = suggest(given, left, "random", triplets=given[:1], pending=given[1:], random_state=0)
+    assert others.names == expected.names
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (2, "3 objects or more, up to 2097151; there are 2"),
+        (10**9, "up to 2097151; there are 1000000000"),
+        (["a", "b"], "3 objects or more"),
+        (["a", "b", "a"], "'a'"),
+        (True, "table"),
+        (tc.Triplets([[0, 1, 2, 3]]), "no questions about four objects"),
+    ],
+)
+def test_random_questions_about_something_else(source, message):
+    with pytest.raises(InputError, match=message):
+        suggest(source, 1, "random")
 
 
 def test_numbers_of_comparisons_come_back():
@@ -451,6 +516,8 @@ def test_bits_need_a_model_that_is_a_probability(strategy):
 def test_something_else_than_an_ensemble():
     with pytest.raises(InputError, match="ensemble_ of a fitted"):
         suggest(tc.Posterior(tc.STE(2)), 3)
+    with pytest.raises(InputError, match=r"got int\. Only strategy='random' does without"):
+        suggest(N, 3)
 
 
 # --- the loop -------------------------------------------------------------------------------------
@@ -637,9 +704,6 @@ def test_a_loop_checks_answers():
     with pytest.raises(InputError, match="rounds must be"):
         loop.run(0)
     asked = loop.ask().array
-    other = next(row for row in EVERY if number(row[None], N)[0] not in number(asked, N))
-    with pytest.raises(InputError, match=r"row 0 .* no comparison that is pending"):
-        loop.tell([other])
     with pytest.raises(InputError, match="two rows for one pending"):
         loop.tell([asked[0], asked[0]])
     with pytest.raises(InputError, match="y must have one answer per comparison, 5"):
@@ -649,6 +713,47 @@ def test_a_loop_checks_answers():
     with pytest.raises(InputError, match=r"must answer every comparison.*got shape \(2, 3\)"):
         short.step()
     assert len(short.pending) == 0
+    stray = loop_of(who=lambda asked: np.roll(oracle(asked), 1, axis=1))
+    with pytest.raises(InputError, match=r"row 0 .* oracle's answers.* no comparison that it was"):
+        stray.step()
+    assert len(stray.pending) == 0
+    assert len(stray.triplets) == 80
+
+
+def test_answers_to_other_questions_are_taken_too():
+    """Random questions, mixed in."""
+    loop = loop_of(who=None)
+    asked = loop.ask().array
+    others = suggest(N, 4, "random", triplets=loop.triplets, pending=asked, random_state=1).array
+    loop.tell(oracle(np.concatenate([others, asked[:2]])))
+    assert_array_equal(loop.triplets.array[80:], oracle(np.concatenate([others, asked[:2]])))
+    assert_array_equal(loop.pending, asked[2:])
+    loop.tell(oracle(others))  # whoever asked them may ask them again
+    assert len(loop.triplets) == 90
+    loop.tell(np.ones(3))  # signs are about what waits
+    assert len(loop.triplets) == 93
+    assert loop.ensemble_.n_objects == N
+    assert loop.curve[-1].n_answers == 93
+
+
+def test_answers_sent_twice_are_not_counted_twice():
+    loop = loop_of(who=None)
+    asked = loop.ask().array
+    loop.tell(oracle(asked))
+    with pytest.raises(InputError, match=r"row 1 .* asked and answered before.*repeats=True"):
+        loop.tell([EVERY[0] if number(EVERY[:1], N)[0] not in number(asked, N) else EVERY[1],
+                   oracle(asked)[0]])  # fmt: skip
+    assert len(loop.triplets) == 85
+    again = loop_of(who=None, repeats=True)
+    asked = again.ask().array
+    for _ in range(2):
+        again.tell(oracle(asked))
+    assert len(again.triplets) == 90
+    late = loop_of(who=None)
+    asked = late.ask().array
+    late.withdraw()
+    late.tell(oracle(asked))  # came after all
+    assert len(late.triplets) == 85
 
 
 # --- the picture ----------------------------------------------------------------------------------

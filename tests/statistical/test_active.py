@@ -61,7 +61,7 @@ def test_where_answers_are_coins_nothing_is_gained_by_choosing(worlds):
     assert np.abs(found.scores).max() < 1e-9
     assert told(coins, found.array, seed=5)[0] == pytest.approx(0.0, abs=1e-9)
     # The paper's score does not see it: π is about the truth, not about answers.
-    scores = [suggest(each, 20, random_state=0).scores for each in (coins, worlds)]
+    scores = [suggest(each, 20, "uncertainty", random_state=0).scores for each in (coins, worlds)]
     assert_array_equal(*scores)
 
 

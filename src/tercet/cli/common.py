@@ -28,6 +28,8 @@ __all__ = [
     "add_effort",
     "add_form",
     "add_format",
+    "add_leave_out",
+    "add_names",
     "add_out",
     "add_quiet",
     "add_reading",
@@ -36,6 +38,7 @@ __all__ = [
     "dimensions",
     "effort_of",
     "jobs",
+    "leave_out",
     "load_map",
     "natural",
     "positive",
@@ -98,19 +101,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """The file of answers of a command, and how to read it."""
     parser.add_argument("file", metavar="FILE", type=Path, help="the answers")
     group = add_format(parser)
-    group.add_argument(
-        "--names",
-        metavar="FILE",
-        type=Path,
-        help="the names of all objects, one a line, where some may not occur or the order matters",
-    )
-    group.add_argument(
-        "--leave-out",
-        metavar="OBSERVERS",
-        type=words,
-        default=(),
-        help="observers whose answers are left out, with commas between them",
-    )
+    add_names(group)
+    add_leave_out(group)
 
 
 def add_format(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -128,6 +120,27 @@ def add_format(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="which columns are what, such as anchor=probe,near=chosen,far=other",
     )
     return group
+
+
+def add_names(group: argparse._ArgumentGroup) -> None:
+    """``--names``: what the objects are called."""
+    group.add_argument(
+        "--names",
+        metavar="FILE",
+        type=Path,
+        help="the names of all objects, one a line, where some may not occur or the order matters",
+    )
+
+
+def add_leave_out(group: argparse._ArgumentGroup) -> None:
+    """``--leave-out``: for every command that reads answers."""
+    group.add_argument(
+        "--leave-out",
+        metavar="OBSERVERS",
+        type=words,
+        default=(),
+        help="observers whose answers are left out, with commas between them",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -303,7 +316,11 @@ def columns(text: str) -> dict[str, str]:
 
 
 def read_answers(
-    options: argparse.Namespace, path: Path | None = None, names: Sequence[str] | None = None
+    options: argparse.Namespace,
+    path: Path | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    all_known: bool = True,
 ) -> Reading:
     """Read the file of a command, and say what was recognised and what was left out.
 
@@ -312,9 +329,11 @@ def read_answers(
     options : Namespace
         With those of `add_reading` and ``quiet``.
     path : path, optional
-        Another file; by default ``options.file``, without the observers to be left out.
+        Another file; by default ``options.file``.
     names : sequence of str, optional
         The objects, where they are known; by default those of ``options.names``, if given.
+    all_known : bool
+        Whether the file must know all observers that are to be left out.
     """
     from tercet.io import read_file
 
@@ -326,10 +345,19 @@ def read_answers(
         columns=options.columns,
         names=names,
     ).by_labels()
-    if path is None and options.leave_out:
-        reading = reading.without(options.leave_out)
+    reading = leave_out(options, reading, all_known=all_known)
     tell(options, reading)
     return reading
+
+
+def leave_out(options: argparse.Namespace, reading: Reading, *, all_known: bool = True) -> Reading:
+    """What was read without the observers of ``--leave-out``, or those of them that it knows."""
+    left = options.leave_out
+    if not all_known:
+        observers = reading.triplets.observers
+        known = set() if observers is None else set(observers.astype(str).tolist())
+        left = [observer for observer in left if observer in known]
+    return reading.without(left) if left else reading
 
 
 def tell(options: argparse.Namespace, reading: Reading) -> None:

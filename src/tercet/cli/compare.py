@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     triplets = read_answers(options).triplets
     holdout = None
     if options.holdout is not None:
-        holdout = read_answers(options, options.holdout, triplets.names).triplets
+        holdout = read_answers(options, options.holdout, triplets.names, all_known=False).triplets
     found = compare_models(
         triplets,
         models,

@@ -11,6 +11,7 @@ from tercet.cli.common import (
     add_effort,
     add_form,
     add_format,
+    add_leave_out,
     add_out,
     count,
     effort_of,
@@ -102,7 +103,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--repeats", type=count, metavar="N", help="worlds (default: 10, or what assurance needs)"
     )
-    add_format(parser)
+    add_leave_out(add_format(parser))
     parser.set_defaults(names=None)
     add_out(parser, "the curve as CSV")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the curve (PNG, PDF, SVG)")
@@ -122,6 +123,8 @@ def run(options: argparse.Namespace) -> int:
 
     if (options.objects is None) == (options.pilot is None):
         raise InputError("give either --objects N, or the answers of a --pilot FILE.")
+    if options.leave_out and options.pilot is None:
+        raise InputError("--leave-out leaves out observers of a pilot: give --pilot FILE.")
     check_out(options.out)
     check_out(options.plot)
     if options.plot is not None and options.plot.suffix.lower() not in PICTURES:

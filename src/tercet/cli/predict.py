@@ -10,8 +10,10 @@ from tercet.cli.common import (
     add_command,
     add_form,
     add_format,
+    add_leave_out,
     add_out,
     add_quiet,
+    leave_out,
     load_map,
     share,
     tell,
@@ -22,6 +24,7 @@ from tercet.cli.output import Result, cell, check_out, emit, write_rows
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
     from tercet.io import Reading
+    from tercet.triplets import Triplets
 
 __all__ = ["add_to", "run"]
 
@@ -49,7 +52,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("map", metavar="MAP", type=Path, help="from posterior or bootstrap (npz)")
     parser.add_argument("file", metavar="COMPARISONS", type=Path, help="a file of them")
-    add_format(parser)
+    add_leave_out(add_format(parser))
     parser.add_argument(
         "--threshold",
         type=threshold,
@@ -76,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
     check_out(options.out, options.file, options.map)
     ensemble = load_map(options.map)
-    asked = read_comparisons(options, ensemble).triplets
+    asked = read_comparisons(options, ensemble, options.file).triplets
     rows = predict(ensemble, asked.array, options.threshold)
     write_rows(options, rows)
     verdicts = np.array([row["prediction"] for row in rows])
@@ -99,20 +102,27 @@ def run(options: argparse.Namespace) -> int:
 
 
 def read_comparisons(
-    options: argparse.Namespace, ensemble: Ensemble, path: Path | None = None
+    options: argparse.Namespace,
+    objects: Ensemble | Triplets,
+    path: Path,
+    *,
+    everybody: bool = False,
 ) -> Reading:
-    """Comparisons of the objects of a map, also as `tercet suggest` writes them."""
+    """Comparisons of the objects of a map, or of answers, also as `tercet suggest` writes them.
+
+    Without those of the observers to be left out, unless ``everybody``.
+    """
     from tercet.io import read_file
     from tercet.io.source import Source
 
-    path = options.file if path is None else path
     columns = options.columns
     if columns is None and Source(path).titles >= {"anchor", "one", "other"}:
         columns = {"anchor": "anchor", "near": "one", "far": "other"}
-    n_objects = None if ensemble.names else ensemble.n_objects
+    n_objects = None if objects.names else objects.n_objects
     reading = read_file(
-        path, format=options.format, columns=columns, names=ensemble.names, n_objects=n_objects
+        path, format=options.format, columns=columns, names=objects.names, n_objects=n_objects
     )
+    reading = reading if everybody else leave_out(options, reading)
     tell(options, reading)
     return reading
 

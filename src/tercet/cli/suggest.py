@@ -12,15 +12,21 @@ from tercet.cli.common import (
     add_effort,
     add_form,
     add_format,
+    add_leave_out,
+    add_names,
     add_out,
     count,
     load_map,
+    read_answers,
+    read_names,
 )
 from tercet.cli.maps import problems_of, provisional
 from tercet.cli.output import Result, cell, check_out, emit, write_rows
 from tercet.cli.predict import read_comparisons
 
 if TYPE_CHECKING:
+    from tercet.ensemble import Ensemble
+    from tercet.triplets import Triplets
     from tercet.uses.active.suggestions import Suggestions
 
 __all__ = ["add_to", "run"]
@@ -28,6 +34,7 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet suggest map.npz --answers answers.csv -k 20 -o next.csv   for the experiment
 tercet suggest map.npz --strategy uncertainty --per-anchor 2     the paper's choice, spread out
+tercet suggest --strategy random --objects 30 -k 200             the first questions: no map needed
 """
 
 
@@ -42,11 +49,19 @@ def add_to(commands: Any) -> None:
             "The comparisons whose answers would tell most, best first: is the anchor closer to "
             "one or to other? Which of the two is called one means nothing; shuffle left and "
             "right in the experiment. Choosing pays once the map is roughly known, from a "
-            "posterior, and spread over anchors (--per-anchor 4); before that ask at random."
+            "posterior, and spread over anchors, as it is by default; before that ask at random, "
+            "which needs no map: the answers so far, or the number or the names of the objects, "
+            "will do."
         ),
         examples=EXAMPLES,
     )
-    parser.add_argument("map", metavar="MAP", type=Path, help="from posterior or bootstrap (npz)")
+    parser.add_argument(
+        "map",
+        metavar="MAP",
+        type=Path,
+        nargs="?",
+        help="from posterior or bootstrap (npz); not needed for --strategy random",
+    )
     parser.add_argument(
         "--answers",
         type=Path,
@@ -65,11 +80,22 @@ def add_to(commands: Any) -> None:
         help="what is worth most (default: mutual_information, or uncertainty where the model has "
         "no probabilities)",
     )
-    parser.add_argument("--per-anchor", type=count, metavar="N", help="the most of one anchor")
+    parser.add_argument(
+        "--objects", type=count, metavar="N", help="how many there are, where no map says so"
+    )
+    parser.add_argument(
+        "--per-anchor",
+        type=count,
+        metavar="N",
+        help="the most of one anchor (default: twice an even share for mutual_information and "
+        "information_gain, else any number)",
+    )
     parser.add_argument(
         "--repeats", action="store_true", help="what was answered may be asked again"
     )
-    add_format(parser)
+    group = add_format(parser)
+    add_names(group)
+    add_leave_out(group)
     add_out(parser, "the comparisons as CSV")
     add_effort(parser)
     add_form(parser)
@@ -77,22 +103,22 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Choose, print and write."""
-    from tercet.errors import InputError
     from tercet.uses.active import suggest
 
-    check_out(options.out, options.map, options.answers, options.pending)
-    if options.strategy == "information_gain" and options.answers is None:
-        raise InputError("--strategy information_gain needs the answers so far: --answers FILE.")
-    ensemble = load_map(options.map)
-    answers, pending = (
-        None if path is None else read_comparisons(options, ensemble, path).triplets
-        for path in (options.answers, options.pending)
+    check_out(options.out, options.map, options.answers, options.pending, options.names)
+    check_given(options)
+    known: Ensemble | Triplets = (
+        read_objects(options) if options.map is None else load_map(options.map)
     )
-    known = ensemble.model is not None and ensemble.model.is_probability
+    answers = pending = None
+    if options.map is not None and options.answers is not None:
+        answers = read_comparisons(options, known, options.answers).triplets
+    if options.pending is not None:
+        pending = read_comparisons(options, known, options.pending, everybody=True).triplets
     found = suggest(
-        ensemble,
+        known,
         options.count,
-        options.strategy or ("mutual_information" if known else "uncertainty"),
+        options.strategy,
         triplets=answers,
         pending=pending,
         repeats=options.repeats,
@@ -114,6 +140,57 @@ def run(options: argparse.Namespace) -> int:
     }
     emit(options, Result(provisional(str(_printable(found)), problems), record, rows))
     return 0
+
+
+def check_given(options: argparse.Namespace) -> None:
+    """Raise unless the options go together."""
+    from tercet.errors import InputError
+
+    if options.strategy == "information_gain" and options.answers is None:
+        raise InputError("--strategy information_gain needs the answers so far: --answers FILE.")
+    if options.leave_out and options.answers is None:
+        raise InputError("--leave-out leaves out observers of the answers: give --answers FILE.")
+    if options.map is not None:
+        for option in ("objects", "names"):
+            if getattr(options, option) is not None:
+                raise InputError(f"--{option} is for questions without a map, which knows its own.")
+        return
+    if options.strategy != "random":
+        raise InputError(
+            "which questions tell most, only a map knows: give one, such as 'tercet posterior' "
+            "makes, or ask at random with --strategy random."
+        )
+    if (options.answers, options.objects, options.names) == (None, None, None):
+        raise InputError(
+            "random questions about what? Give --answers FILE, --names FILE or --objects N."
+        )
+
+
+def read_objects(options: argparse.Namespace) -> Triplets:
+    """The answers so far, none perhaps, of the objects that the options tell of without a map."""
+    from tercet.errors import InputError
+    from tercet.triplets import as_triplets
+    from tercet.uses.active.checks import without_answers
+
+    n_objects = options.objects
+    if options.answers is not None:
+        answers = read_answers(options, options.answers).triplets
+        if n_objects is None:
+            return answers
+        if answers.names is not None:
+            raise InputError(
+                "--objects is for objects that are numbered from 0, and these have names; give all "
+                "of them with --names FILE."
+            )
+        if n_objects < answers.n_objects:
+            raise InputError(
+                f"--objects is {n_objects}, but the answers have {answers.n_objects} objects."
+            )
+        return as_triplets(answers, n_objects)
+    names = None if options.names is None else read_names(options.names)
+    if names is not None and n_objects is not None:
+        raise InputError("--names says how many objects there are; leave --objects out.")
+    return without_answers(n_objects if names is None else len(names), names)
 
 
 def _printable(found: Suggestions) -> Suggestions:

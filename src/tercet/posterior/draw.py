@@ -174,8 +174,10 @@ def _point_walk(plan: Plan, prior: NormalPrior, target: Target, search: _Search)
     """How chains draw points."""
     d, warmup, count = plan.n_components, plan.warmup, plan.n_samples
     block = prior.covariance(d)
-    if plan.sampler == "elliptical_slice" and plan.start == "likelihood":
-        starts = [_in_best_size(target, X) for X in _maxima(plan, target, search)]
+    if plan.sampler == "elliptical_slice" and plan.start != "mode":
+        starts = _maxima(plan, target, search)
+        if plan.start == "likelihood":
+            starts = [_in_best_size(target, X) for X in starts]
         return Elliptical(target, block, starts, None, warmup, count)
     theta = first_theta(plan.learn, plan.model)
     hill = explore(target, plan.model, theta, d, *search)

@@ -28,6 +28,7 @@ from tercet.triplets import Triplets, as_triplets
 __all__ = ["Posterior"]
 
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
+STARTS = ("mode", "likelihood", "likelihood_as_found")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # where all chains learn from each other
 MANY_CHAINS = 64  # from which on device="auto" takes a GPU
@@ -58,10 +59,12 @@ class Posterior(Maker):
         What to estimate with the points: "lapse", the share of answers given at random, and for
         CKL "exponent" and "mu". A dict gives the priors: ``{"lapse": (a, b)}`` for Beta(a, b),
         ``{"exponent": (median, spread)}`` for a log-normal one.
-    start : {"mode", "likelihood"}
+    start : {"mode", "likelihood", "likelihood_as_found"}
         Whether chains start near modes of the posterior, or, by elliptical slices only, at maxima
-        of the likelihood as in the paper (and always with a DistancePrior); where a larger map is
-        no less likely, at its shape in the size that suits the NormalPrior best.
+        of the likelihood as in the paper (and always with a DistancePrior). Where there is none,
+        because a larger map is no less likely, "likelihood" starts at the shape that the search
+        found, in the size that suits the NormalPrior best; "likelihood_as_found" starts where the
+        search ended, however large that is.
     device : {"auto", "cpu", "gpu"}, optional
         What computes; by default what the estimator names. A GPU takes all chains through the
         same steps together, which pays for many chains (n_chains=1000, n_samples=50); "auto"
@@ -133,7 +136,9 @@ class Posterior(Maker):
         """The paper's settings (section 5): 500 elliptical-slice draws from the maximum likelihood.
 
         One chain, no warm-up, a known prior variance of 15. The paper's π is
-        ``ensemble_.triplet_probability(Q, method="paper")``.
+        ``ensemble_.triplet_probability(Q, method="paper")``. Where the likelihood has no maximum,
+        the paper does not say where to start, and the map that the search found is brought to the
+        size that suits the prior; ``start="likelihood_as_found"`` leaves it as it was found.
         """
         settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
         settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
@@ -202,7 +207,7 @@ class Posterior(Maker):
         count_threads(self.n_jobs)
         valid = self.warmup is None or self.warmup == 0 or is_count(self.warmup)
         require(self, "warmup", valid, "a whole number from 0")
-        require(self, "start", self.start in ("mode", "likelihood"), "'mode' or 'likelihood'")
+        require(self, "start", self.start in STARTS, f"one of {', '.join(map(repr, STARTS))}")
         model = estimator.model()
         learn = check_learn(self.learn, model)
         prior = default_prior(self.prior, estimator.penalty, model, learn)
@@ -214,10 +219,10 @@ class Posterior(Maker):
                 f"a DistancePrior is sampled by elliptical slices; sampler={sampler!r} needs a "
                 "NormalPrior."
             )
-        if self.start == "likelihood" and sampler != "elliptical_slice":
+        if self.start != "mode" and sampler != "elliptical_slice":
             raise InputError(
-                f"start='likelihood' is for sampler='elliptical_slice'; {sampler!r} starts near a "
-                "mode of the posterior."
+                f"start={self.start!r} is for sampler='elliptical_slice'; {sampler!r} starts near "
+                "a mode of the posterior."
             )
         if learn and sampler != "hmc":
             raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
+from tercet.models import Model
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets, as_triplets
 from tercet.uncertainty import check_method
@@ -25,6 +27,16 @@ STRATEGIES = {  # and what their scores are
     "random": "no score",
 }
 IN_BITS = ("information_gain", "mutual_information")  # need a model that is a probability
+MOST_OBJECTS = 2**21 - 1  # whose comparisons can be numbered in 64 bits
+
+
+def default_strategy(model: Model | None, method: str | None) -> str:
+    """Mutual information where the model is a probability of answers, else uncertainty.
+
+    A method of π is for uncertainty alone, so it chooses that.
+    """
+    known = model is not None and model.is_probability and method is None
+    return "mutual_information" if known else "uncertainty"
 
 
 def check_options(k: int, strategy: str, per_anchor: int | None, method: str | None) -> None:
@@ -47,13 +59,39 @@ def check_count(name: str, value: int) -> None:
         raise InputError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
-    """Raise unless the ensemble knows what the strategy asks of it."""
-    if not isinstance(ensemble, Ensemble):
+def read_objects(given: Any, strategy: str | None) -> Triplets:
+    """The answers, none perhaps, of the objects that questions are about.
+
+    The objects are those of an ensemble; for random questions also those of answers, or names, or
+    a number of them.
+    """
+    if isinstance(given, Ensemble):
+        return without_answers(given.n_objects, given.names)
+    if strategy != "random":
         raise InputError(
             "suggest needs an Ensemble, such as the ensemble_ of a fitted Posterior or Bootstrap; "
-            f"got {type(ensemble).__name__}."
+            f"got {type(given).__name__}. Only strategy='random' does without: it takes answers, "
+            "names, or the number of objects, too."
         )
+    if is_count(given):
+        return without_answers(int(given), None)
+    if isinstance(given, Sequence) and all(isinstance(each, str) for each in given):
+        return without_answers(len(given), given)
+    return given if isinstance(given, Triplets) else as_triplets(given)
+
+
+def without_answers(count: int, names: Sequence[str] | None) -> Triplets:
+    """The objects, and no answers about them."""
+    if not 3 <= count <= MOST_OBJECTS:
+        raise InputError(
+            f"questions are about 3 objects or more, up to {MOST_OBJECTS}; there are {count}."
+        )
+    nothing: Triplets = Triplets([[0, 1, 2]], n_objects=count, names=names)[:0]
+    return nothing
+
+
+def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
+    """Raise unless the ensemble knows what the strategy asks of it."""
     if strategy in IN_BITS:
         try:
             ensemble.answer_probability([[0, 1, 2]])
@@ -99,19 +137,22 @@ def check_left(questions: Questions, k: int, per_anchor: int | None, repeats: bo
         )
 
 
-def check_maker(maker: Posterior | Bootstrap, strategy: str) -> None:
-    """Raise unless it makes ensembles that know what the strategy asks of them."""
+def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: str | None) -> str:
+    """The strategy, or the default; raise unless the maker's ensembles know what it asks."""
     if not isinstance(maker, Posterior | Bootstrap):
         raise InputError(
             "maker must be a Posterior or a Bootstrap that is not fitted, such as "
             f"Posterior(STE(2)); got {type(maker).__name__}."
         )
-    if strategy in IN_BITS and not maker.estimator.model().is_probability:
+    model = maker.estimator.model()
+    strategy = default_strategy(model, method) if strategy is None else strategy
+    if strategy in IN_BITS and not model.is_probability:
         raise InputError(
             f"strategy={strategy!r} needs a model that is a probability, and "
             f"{type(maker.estimator).__name__} is none; use STE, TSTE or CKL, or "
             "strategy='uncertainty'."
         )
+    return strategy
 
 
 def read_start(start: Any, n_objects: int | None) -> Triplets:

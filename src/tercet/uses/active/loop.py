@@ -23,10 +23,10 @@ from tercet.provenance import Seed, entropy_of, seed_for
 from tercet.triplets import Triplets
 from tercet.uses.active.checks import (
     check_count,
-    check_maker,
     check_options,
     read_comparisons,
     read_start,
+    settle_strategy,
 )
 from tercet.uses.active.questions import number
 from tercet.uses.active.suggestions import Suggestions, suggest
@@ -55,7 +55,8 @@ class ActiveLoop:
     """Rounds of questions and answers, each batch chosen by what the answers before it say.
 
     With an ``oracle``, `run` does it all. Where answers come from people, `ask` and `tell` are its
-    two halves, and comparisons may wait for an answer in between.
+    two halves, and comparisons may wait for an answer in between. `tell` also takes answers to
+    questions that were not the loop's, such as random ones.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ class ActiveLoop:
     triplets : Triplets
         All answers, those of the start first.
     pending : (m, 3) array
-        Comparisons that were asked and wait for an answer.
+        Comparisons that the loop asked and that wait for an answer.
     ensemble_ : Ensemble
         Of the last fit.
     curve : list of Record
@@ -118,7 +119,7 @@ class ActiveLoop:
         *,
         start: Any,
         n_objects: int | None = None,
-        strategy: str = "uncertainty",
+        strategy: str | None = None,
         k: int = 10,
         repeats: bool = False,
         per_anchor: int | None = None,
@@ -129,8 +130,8 @@ class ActiveLoop:
         random_state: Seed = None,
         progress: bool | None = None,
     ) -> None:
+        strategy = settle_strategy(maker, strategy, method)
         check_options(k, strategy, per_anchor, method)
-        check_maker(maker, strategy)
         count_threads(n_jobs)
         if oracle is not None and not callable(oracle):
             raise InputError(
@@ -145,6 +146,7 @@ class ActiveLoop:
             self._comparisons(candidates, "candidates")
         self.score = score if score is None or callable(score) else self._held_out(score)
         self.pending: Index = np.empty((0, 3), dtype=np.int64)
+        self._answered: Index = np.empty(0, dtype=np.int64)  # numbers of what it asked
         self.curve: list[Record] = []
         self._entropy = entropy_of(random_state)
         self._ensemble: Ensemble | None = None
@@ -198,7 +200,10 @@ class ActiveLoop:
         return suggestions
 
     def tell(self, answers: Any) -> None:
-        """Add answers to pending comparisons; those left without an answer stay pending.
+        """Add answers, to pending comparisons or to any others of the objects.
+
+        What is left without an answer stays pending. Each comparison that the loop asked is
+        answered once, so that answers sent twice are not counted twice, unless ``repeats``.
 
         Parameters
         ----------
@@ -214,18 +219,21 @@ class ActiveLoop:
         else:
             rows = self._comparisons(answers, "answers")
         n = self.triplets.n_objects
-        answered, waiting = number(rows, n), number(self.pending, n)
-        stray = ~np.isin(answered, waiting)
-        if stray.any():
-            i = int(np.argmax(stray))
-            raise InputError(
-                f"row {i} (counting from 0) of the answers, {rows[i].tolist()}, answers no "
-                "comparison that is pending; put answers to other questions into start."
-            )
-        if len(np.unique(answered)) < len(answered):
+        numbers, waiting = number(rows, n), number(self.pending, n)
+        pending = np.isin(numbers, waiting)
+        if len(np.unique(numbers[pending])) < np.count_nonzero(pending):
             raise InputError("the answers have two rows for one pending comparison; give one.")
+        again = ~pending & np.isin(numbers, self._answered)
+        if again.any() and not self.repeats:
+            i = int(np.argmax(again))
+            raise InputError(
+                f"row {i} (counting from 0) of the answers, {rows[i].tolist()}, answers a "
+                "comparison that was asked and answered before; leave it out, or use repeats=True "
+                "if it is another answer."
+            )
         self.triplets = _extended(self.triplets, rows)
-        self.pending = self.pending[~np.isin(waiting, answered)]
+        self.pending = self.pending[~np.isin(waiting, numbers)]
+        self._answered = np.union1d(self._answered, numbers[pending])
         self._ensemble = None
 
     def withdraw(self) -> None:
@@ -247,8 +255,7 @@ class ActiveLoop:
                     f"the oracle must answer every comparison, with {len(asked)} rows (anchor, "
                     f"near, far) or as many of +1 and -1; got shape {answers.shape}."
                 )
-            rows = oriented(self._triplets(asked), answers).array if answers.ndim == 1 else answers
-            self.tell(rows)
+            self.tell(self._answers_to(asked, answers))
         except BaseException:  # an interrupted round leaves nothing behind
             self.pending, self._asked = before
             raise
@@ -313,6 +320,20 @@ class ActiveLoop:
 
     def _comparisons(self, given: Any, what: str) -> Index:
         return read_comparisons(self.triplets, given, what)
+
+    def _answers_to(self, asked: Index, answers: NDArray[Any]) -> Index:
+        """The oracle's answers as rows (k, 3); an error unless they are to what was asked."""
+        if answers.ndim == 1:
+            return oriented(self._triplets(asked), answers).array
+        rows, n = self._comparisons(answers, "the oracle's answers"), self.triplets.n_objects
+        other = ~np.isin(number(rows, n), number(asked, n))
+        if other.any():
+            i = int(np.argmax(other))
+            raise InputError(
+                f"row {i} (counting from 0) of the oracle's answers, {rows[i].tolist()}, answers "
+                "no comparison that it was asked."
+            )
+        return rows
 
     def _held_out(self, given: Any) -> Index:
         """Answers held out (m, 3), each as often as it was given."""

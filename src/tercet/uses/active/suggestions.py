@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +17,15 @@ from tercet.triplets import Triplets
 from tercet.uncertainty import default_method
 from tercet.uses.active import scores
 from tercet.uses.active.checks import (
+    IN_BITS,
     STRATEGIES,
     check_count,
     check_ensemble,
     check_left,
     check_options,
+    default_strategy,
     read_comparisons,
+    read_objects,
 )
 from tercet.uses.active.questions import Questions, choose, number
 from tercet.uses.columns import lay_out
@@ -93,9 +96,9 @@ class Suggestions:
 
 
 def suggest(
-    ensemble: Ensemble,
+    ensemble: Ensemble | Triplets | Sequence[str] | int,
     k: int = 10,
-    strategy: str = "uncertainty",
+    strategy: str | None = None,
     *,
     triplets: Any = None,
     pending: Any = None,
@@ -112,21 +115,25 @@ def suggest(
 
     Parameters
     ----------
-    ensemble : Ensemble
-        What is known so far, such as ``post.ensemble_``.
+    ensemble : Ensemble, or for "random" also Triplets, (m, 3) array, list of names or int
+        What is known so far, such as ``post.ensemble_``. Random questions need no maps: the answers
+        so far, or the names or the number of the objects, will do.
     k : int
         How many; they are all different.
-    strategy : {"uncertainty", "information_gain", "mutual_information", "random"}
-        - "uncertainty", the paper's: π is nearest to ½. Any ensemble will do.
-        - "mutual_information": the answer tells most about which of the draws is true. Unlike the
-          first it leaves alone what people will always answer at random.
+    strategy : {"mutual_information", "information_gain", "uncertainty", "random"}, optional
+        - "mutual_information", the default where the model is a probability (STE, TSTE or CKL): the
+          answer tells most about which of the draws is true. It leaves alone what people will
+          always answer at random.
         - "information_gain", the crowd kernel's: the answer tells most about where the anchor is,
           given the anchor's own answers (``triplets``).
+        - "uncertainty", the paper's, and the default with any other model, or with a ``method``: π
+          is nearest to ½. Any ensemble will do.
         - "random": all are worth the same.
 
-        The middle two need a model that is a probability (STE, TSTE or CKL); scores are in bits.
+        The first two need a model that is a probability; their scores are in bits.
     triplets : Triplets, or (m, 3) array of numbers or names, optional
-        The answers so far. What they compare is not suggested again, unless ``repeats``.
+        The answers so far. What they compare is not suggested again, unless ``repeats``. By default
+        those given in place of an ensemble.
     pending : (m, 3) array, optional
         Comparisons that wait for an answer: never suggested.
     candidates : (m, 3) array, optional
@@ -135,9 +142,9 @@ def suggest(
     repeats : bool
         Whether what was answered may be asked again, as in the paper.
     per_anchor : int, optional
-        The most suggestions with the same anchor. By default as many as may be, but for
-        "information_gain", whose best are often all of one or two anchors, about twice as many as
-        each would have if all had the same number.
+        The most suggestions with the same anchor. By default as many as may be, but for the two
+        strategies in bits, whose best are often all of a few anchors, about twice as many as each
+        would have if all had the same number. ``per_anchor=k`` lifts that.
     method : {"paper", "joint", "vote"}, optional
         Of π, for "uncertainty"; see `Ensemble.triplet_probability`.
     n_draws : int, optional
@@ -161,14 +168,19 @@ def suggest(
     >>> tc.suggest(boot.ensemble_, 5, triplets=answers, random_state=0).array.shape
     (5, 3)
     """
+    objects = read_objects(ensemble, strategy)
+    if strategy is None:
+        assert isinstance(ensemble, Ensemble)  # read_objects saw to it
+        strategy = default_strategy(ensemble.model, method)
     check_options(k, strategy, per_anchor, method)
     check_count("pool", pool)
     if n_draws is not None:
         check_count("n_draws", n_draws)
-    check_ensemble(ensemble, strategy)
+    if isinstance(ensemble, Ensemble):
+        check_ensemble(ensemble, strategy)
+    triplets = objects if triplets is None else triplets
     jobs = count_threads(n_jobs)
-    n = ensemble.n_objects
-    objects = Triplets([[0, 1, 2]], n_objects=n, names=ensemble.names)
+    n = objects.n_objects
     answers = read_comparisons(objects, triplets, "triplets")
     if strategy == "information_gain" and not len(answers):
         raise InputError(
@@ -183,17 +195,18 @@ def suggest(
     room = _room(pool, k, strategy, n)
     questions = Questions(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
     check_left(questions, k, per_anchor, repeats)
-    chosen = _thin(ensemble, n_draws or DRAWS.get(strategy))
-    if strategy == "uncertainty":
-        score = scores.uncertainty(chosen, method or default_method(len(chosen)))
-    elif strategy == "mutual_information":
-        score = scores.mutual_information(chosen)
-    elif strategy == "information_gain":
-        weights = triplets.weights if isinstance(triplets, Triplets) else None
-        weights = np.ones(len(answers)) if weights is None else np.asarray(weights)
-        score = scores.information_gain(
-            chosen, answers, weights, every=questions.is_all and n <= EXACT, n_jobs=jobs
-        )
+    if isinstance(ensemble, Ensemble) and strategy != "random":
+        chosen = _thin(ensemble, n_draws or DRAWS.get(strategy))
+        if strategy == "uncertainty":
+            score = scores.uncertainty(chosen, method or default_method(len(chosen)))
+        elif strategy == "mutual_information":
+            score = scores.mutual_information(chosen)
+        else:
+            weights = triplets.weights if isinstance(triplets, Triplets) else None
+            weights = np.ones(len(answers)) if weights is None else np.asarray(weights)
+            score = scores.information_gain(
+                chosen, answers, weights, every=questions.is_all and n <= EXACT, n_jobs=jobs
+            )
     else:
         score = _nothing
     cap = _cap(per_anchor, k, strategy, questions.left)
@@ -203,7 +216,7 @@ def suggest(
         rows, values = choose(questions, score, k, cap, jobs)
     for column in (rows, values):
         column.setflags(write=False)
-    return Suggestions(rows, values, strategy, ensemble.names)
+    return Suggestions(rows, values, strategy, objects.names)
 
 
 def _nothing(anchor: int, one: Index, other: Index) -> Floats:
@@ -221,7 +234,7 @@ def _room(pool: int, k: int, strategy: str, n: int) -> int:
 
 def _cap(per_anchor: int | None, k: int, strategy: str, left: Index) -> int:
     """The most suggestions with the same anchor."""
-    if per_anchor is not None or strategy != "information_gain":
+    if per_anchor is not None or strategy not in IN_BITS:
         return per_anchor or k
     cap = -(-2 * k // np.count_nonzero(left))
     while np.minimum(left, cap).sum() < k:
