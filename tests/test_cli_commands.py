@@ -439,6 +439,96 @@ def test_bad_input_is_told_in_a_line(tercet, folder, arguments, words):
     assert not (folder / "x.csv").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["plan", "--pilot", "in", "-o", "out"], "--pilot"),
+        (["plan", "--pilot", "in", "--plot", "out.png"], "--pilot"),
+        (["fit", "answers.csv", "--names", "in", "-o", "out"], "--names"),
+        (["fit", "in", "-o", "out"], "FILE"),
+        (["convert", "in", "out"], "FILE"),
+        (["convert", "answers.csv", "--names", "in", "out"], "--names"),
+        (["posterior", "in", "-o", "new.npz", "--checkpoint", "out"], "FILE"),
+        (["bootstrap", "answers.csv", "--names", "in", "-o", "out"], "--names"),
+        (["dimension", "answers.csv", "--names", "in", "-o", "out"], "--names"),
+        (["compare", "answers.csv", "--holdout", "in", "-o", "out"], "--holdout"),
+        (["scale", "answers.csv", "--stimuli", "in", "-o", "out"], "--stimuli"),
+        (["predict", "in", "answers.csv", "-o", "out"], "MAP"),
+        (["suggest", "map.npz", "--pending", "in", "-o", "out"], "--pending"),
+        (["plan", "--objects", 8, "-o", "out.png", "--plot", "in"], "-o and --plot"),
+        (["posterior", "answers.csv", "-o", "out", "--checkpoint", "in"], "-o and --checkpoint"),
+        (["simulate", "-o", "in", "--points", "out"], "-o and --points"),
+        (["datasets", "breast_cancer", "-o", "in", "--stimuli", "out"], "-o and --stimuli"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
+)
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard", "folder"])
+def test_no_output_is_an_input_or_another_output(tercet, folder, tmp_path, arguments, option, link):
+    kept = tmp_path / "in.png"  # as the pictures of a plan must be called
+    kept.write_text("precious")
+    other = tmp_path / "out.png"
+    if link == "same":
+        other = kept
+    elif link == "symbolic":
+        other.symlink_to(kept)
+    elif link == "hard":
+        other.hardlink_to(kept)
+    else:
+        other.symlink_to(tmp_path)
+        other = other / kept.name
+    before = sorted(path.name for path in folder.iterdir())
+    meant = {"in": kept, "out": other, "out.png": other}
+    code, out, err = tercet(*(meant.get(word, word) for word in arguments))
+    assert (code, out) == (2, "")
+    assert "would be overwritten" in err
+    assert f"{option} write" in err if " and " in option else f"read as {option}" in err
+    assert err.count("\n") == 1
+    assert kept.read_text() == "precious"
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_pipes_and_devices_may_be_given_twice(tercet):
+    code, _, err = tercet("convert", "/dev/null", "/dev/null")
+    assert code == 2
+    assert "overwritten" not in err
+
+
+def test_a_data_set_does_not_replace_its_own_files(tercet, tmp_path, monkeypatch):
+    monkeypatch.setenv("TERCET_DATA", str(tmp_path))
+    (tmp_path / "answers.csv").write_text("precious")
+    code, _, err = tercet("datasets", "breast_cancer", "-o", tmp_path / "answers.csv")
+    assert code == 2
+    assert "TERCET_DATA" in err
+    assert (tmp_path / "answers.csv").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "words"),
+    [
+        (["convert", "none.csv", "x.parquet"], "pyarrow", "pip install 'tercet[parquet]'"),
+        (["convert", "none.csv", "x", "--to", "parquet"], "pyarrow", "tercet[parquet]"),
+        (["compare", "none.csv", "--holdout", "x.parquet"], "pyarrow", "tercet[parquet]"),
+        (["fit", "none.csv", "--device", "gpu"], "jax", "pip install 'tercet[gpu]'"),
+        (["plan", "--pilot", "none.csv", "--plot", "x.png"], "matplotlib", "install matplotlib"),
+        (["report", "none.csv", "-o", "x.html"], "matplotlib", "install matplotlib"),
+        (["demo", "-o", "x"], "matplotlib", "install matplotlib"),
+        (["reproduce", "1", "--out", "x"], "matplotlib", "install matplotlib"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_package_that_is_missing_is_missed_before_the_work(
+    tercet, folder, monkeypatch, arguments, package, words
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, f"{package}.parquet", None)
+    code, out, err = tercet(*arguments)
+    assert code in (1, 2)
+    assert out == ""
+    assert words in err  # and not that there is no file none.csv
+    assert err.count("\n") == 1
+    assert not list(folder.glob("x*/*"))
+
+
 def test_a_folder_that_is_write_protected(tercet, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)  # for root may write everywhere
     code, _, err = tercet("fit", "answers.csv", "-o", tmp_path / "map.csv")

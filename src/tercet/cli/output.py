@@ -6,7 +6,6 @@ import argparse
 import csv
 import io
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tercet.plain import plain
+from tercet.terminal import cell, harmless, one_line
 
 __all__ = [
     "Result",
     "cell",
-    "check_out",
     "emit",
     "flush",
     "harmless",
@@ -61,7 +60,9 @@ def emit(options: argparse.Namespace, result: Result) -> None:
     if options.json:
         print(to_json({"command": options.command, **result.record}))
     elif options.csv:
-        print(to_csv(result.rows), end="")
+        table = to_csv(result.rows)
+        shown = sys.stdout is not None and sys.stdout.isatty()  # else a program reads it
+        print(harmless(table) if shown else table, end="")
     else:
         say(result.text)
 
@@ -84,27 +85,6 @@ def note(options: argparse.Namespace, text: str) -> None:
     """Remark something on the error stream, unless the command is to be quiet."""
     if not options.quiet:
         print(one_line(text), file=sys.stderr)
-
-
-def harmless(text: str) -> str:
-    r"""Text whose control characters are spelled out, as ``\x1b``; lines stay lines.
-
-    Names come from files, and a terminal obeys some characters.
-    """
-    return "\n".join(map(cell, text.split("\n")))
-
-
-def cell(value: object) -> str:
-    """A value as one printable line."""
-    text = str(value)
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def one_line(text: str) -> str:
-    """A message as one harmless line."""
-    return cell(" ".join(text.splitlines()))
 
 
 def with_options(message: str, options: argparse.Namespace) -> str:
@@ -164,21 +144,7 @@ def writing(path: Path) -> Iterator[None]:
 
     try:
         yield
+    except BrokenPipeError:  # whoever reads has had enough
+        raise
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
-
-
-def check_out(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse a file that cannot be written, or that is one of the inputs, before any work."""
-    from tercet.errors import InputError
-
-    if path is None:
-        return
-    if any(other is not None and path.resolve() == other.resolve() for other in inputs):
-        raise InputError(f"{path} would be overwritten; give the output another name.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file in it.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path} cannot be written: the folder {path.parent} is write-protected.")
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -16,6 +16,7 @@ from tercet.cli.common import (
     read_answers,
     share,
 )
+from tercet.cli.files import inputs_of, output_place
 from tercet.cli.output import say, to_json
 
 __all__ = ["add_to", "run"]
@@ -60,7 +61,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--out",
-        type=Path,
+        type=output_place,
         metavar="PATH",
         help="a file ending in .html, or a folder for page, pictures, tables and maps "
         "(default: the name of the answers, ending in .html)",
@@ -79,8 +80,7 @@ def run(options: argparse.Namespace) -> int:
     if out is None and not options.json:
         out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
     if out is not None:
-        check_target(out, options.file)
-        check_target(out, options.names)
+        check_target(out, *inputs_of(options))
     reading = read_answers(options)
     findings = analyse(
         reading,

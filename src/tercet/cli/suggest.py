@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import (
@@ -16,7 +15,8 @@ from tercet.cli.common import (
     count,
     load_map,
 )
-from tercet.cli.output import Result, cell, check_out, emit, write_rows
+from tercet.cli.files import input_file
+from tercet.cli.output import Result, cell, emit, write_rows
 from tercet.cli.predict import read_comparisons
 
 if TYPE_CHECKING:
@@ -45,15 +45,17 @@ def add_to(commands: Any) -> None:
         ),
         examples=EXAMPLES,
     )
-    parser.add_argument("map", metavar="MAP", type=Path, help="from posterior or bootstrap (npz)")
+    parser.add_argument(
+        "map", metavar="MAP", type=input_file, help="from posterior or bootstrap (npz)"
+    )
     parser.add_argument(
         "--answers",
-        type=Path,
+        type=input_file,
         metavar="FILE",
         help="the answers so far, which are not asked again",
     )
     parser.add_argument(
-        "--pending", type=Path, metavar="FILE", help="comparisons that wait for an answer"
+        "--pending", type=input_file, metavar="FILE", help="comparisons that wait for an answer"
     )
     parser.add_argument(
         "-k", "--count", type=count, default=10, metavar="N", help="how many (default: 10)"
@@ -79,7 +81,6 @@ def run(options: argparse.Namespace) -> int:
     from tercet.errors import InputError
     from tercet.uses.active import suggest
 
-    check_out(options.out, options.map, options.answers, options.pending)
     if options.strategy == "information_gain" and options.answers is None:
         raise InputError("--strategy information_gain needs the answers so far: --answers FILE.")
     ensemble = load_map(options.map)
