@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 
@@ -120,6 +121,47 @@ def test_an_interruption_is_no_traceback(monkeypatch, capsys):
     monkeypatch.setattr("tercet.paper.reproduce.reproduce", stop)
     assert main(["reproduce"]) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["tercet.cli", "tercet.cli.plan", "sklearn", "numpy"])
+def test_an_interruption_while_it_is_being_loaded_is_no_traceback(module):
+    code = f"""
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["tercet", "check", "none.csv"]
+from tercet.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr.strip() == "tercet: interrupted."
+
+
+def test_an_interruption_that_is_to_be_ignored_is():
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from tercet.__main__ import main
+os.kill(os.getpid(), signal.SIGINT)
+sys.argv = ["tercet", "check", "none.csv"]
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "there is no file none.csv" in done.stderr
+
+
+def test_the_command_begins_with_the_module_that_handles_interruptions():
+    with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
+        scripts = tomllib.load(file)["project"]["scripts"]
+    assert scripts == {"tercet": "tercet.__main__:main"}
 
 
 def test_without_a_command_the_help_is_printed(capsys):
