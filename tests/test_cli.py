@@ -441,7 +441,11 @@ def test_wrong_values_of_options(kind, text):
         ("use repeats=True.", "use --repeats."),
         ("n_samples=40 of 0.5.", "--samples 40 of 0.5."),
         ("add a penalty: penalty=1/30 is the MAP", "add a penalty: --penalty 1/30 is the MAP"),
-        ("or model=Posterior(CKL(1)).", "or model=Posterior(CKL(1))."),
+        ("add one (in Python: penalty=1/30), or not", "add one (--penalty 1/30), or not"),
+        ("use repeats (in\nPython: method='a'; b).", "use repeats."),
+        ("another (in Python: model=Posterior(CKL(1))).", "another."),
+        ("5 more (in Python: table())", "5 more (--csv has all)"),
+        ("n_objects (2) is small", "n_objects (2) is small"),  # it has no such option
         (
             "a repeats=3 of 'unit=x' and strategy='a'",
             "a --repeats 3 of 'unit=x' and strategy='a'",

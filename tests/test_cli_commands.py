@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -437,6 +438,42 @@ def test_bad_input_is_told_in_a_line(tercet, folder, arguments, words):
     assert told[0].startswith(f"tercet {arguments[0]}: ")
     assert words in told[0]
     assert not (folder / "x.csv").exists()
+
+
+PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Python")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["scale", "answers.csv", "--uncertainty", "posterior"], "--uncertainty bootstrap, or an"),
+        (["bootstrap", "answers.csv", "--unit", "screen"], "add a column screen, or use --unit"),
+        (["dimension", "answers.csv", "--unit", "screen"], "add a column screen"),
+        (["compare", "answers.csv", "--unit", "screen"], "add a column screen"),
+        (["compare", "answers.csv", "--models", "soe+lapse"], "or a bootstrap, which takes all"),
+        (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
+        (["plan", "--objects", 3], "--objects must be a whole number from 4"),
+        (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
+        (["posterior", "odd.csv", "--samples", 2], "or resample screens in a bootstrap."),
+        (["fit", "easy.csv", "--penalty", 0], "add a penalty (--penalty 1/30)"),
+        (["check", "guesses.csv"], "more that need attention (--csv has all)"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
+)
+def test_messages_have_no_python(tercet, folder, arguments, words):
+    (folder / "odd.csv").write_text("similar1,similar2,odd\na,b,c\nb,c,a\na,c,b\na,b,d\n")
+    (folder / "easy.csv").write_text("anchor,near,far\na,b,c\nc,b,a\nb,a,d\nd,a,c\n")
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(9)[:3] for _ in range(2000)])
+    given = np.sign(abs(rows[:, 0] - rows[:, 2]) - abs(rows[:, 0] - rows[:, 1]))
+    given[:1000] = rng.choice([-1, 1], 1000)  # the first 25 of 50 observers guess
+    rows = np.where(given[:, None] < 0, rows[:, [0, 2, 1]], rows)
+    guesses = tc.Triplets(rows, observers=np.repeat(np.arange(50), 40))
+    tc.write_triplets(guesses, folder / "guesses.csv")
+    _, out, err = tercet(*arguments)
+    assert words in out + err
+    told = [line for line in (out + err).splitlines() if not line.startswith("Read as")]
+    assert not PYTHON_WORDS.findall("\n".join(told))
 
 
 @pytest.mark.parametrize(

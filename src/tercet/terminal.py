@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["cell", "harmless", "one_line"]
+import re
+
+__all__ = ["PYTHON", "cell", "harmless", "one_line"]
+
+# What a message has for those who program, which others need not read: "(in Python: …)". It may
+# have parentheses of its own, and be broken between lines.
+PYTHON = re.compile(r"\s*\(in\s+Python:\s+((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
 
 
 def harmless(text: str, keep: str = "\n") -> str:

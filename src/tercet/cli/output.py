@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tercet.plain import plain
-from tercet.terminal import cell, harmless, one_line
+from tercet.terminal import PYTHON, cell, harmless, one_line
 
 __all__ = [
     "Result",
@@ -28,6 +28,7 @@ __all__ = [
     "to_csv",
     "to_json",
     "with_options",
+    "without_python",
     "write_csv",
     "write_rows",
     "writing",
@@ -40,11 +41,18 @@ OPTIONS = {  # what parameters are called on the command line, where that differ
     "n_components": "dim",
     "n_chains": "chains",
     "per_anchor": "per-anchor",
+    "n_objects": "objects",
+    "n_jobs": "jobs",
+    "random_state": "seed",
 }
 PARAMETER = re.compile(
-    r"\b(?:(n_samples|n_components|n_chains|per_anchor|warmup)\b(?!=)"  # alone
+    r"\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup)"
+    r"\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )
+
+
+TABLE = "--csv has all"  # of those commands whose results have more rows than they show
 
 
 class Result(NamedTuple):
@@ -64,7 +72,7 @@ def emit(options: argparse.Namespace, result: Result) -> None:
         shown = sys.stdout is not None and sys.stdout.isatty()  # else a program reads it
         print(harmless(table) if shown else table, end="")
     else:
-        say(result.text)
+        say(without_python(result.text, options))
 
 
 def flush() -> None:
@@ -90,9 +98,23 @@ def note(options: argparse.Namespace, text: str) -> None:
 def with_options(message: str, options: argparse.Namespace) -> str:
     """A message that speaks of options where it had parameters that the command has options for.
 
-    ``raise n_samples`` becomes ``raise --samples``, and ``unit='screen'`` ``--unit screen``.
+    ``raise n_samples`` becomes ``raise --samples``, and ``unit='screen'`` ``--unit screen``. What
+    is said for programmers, as ``(in Python: …)``, is left out unless it is such a parameter.
     """
+    return _translated(without_python(message, options), options)
 
+
+def without_python(text: str, options: argparse.Namespace) -> str:
+    """The text without what is said for programmers; an option where the command has one for it."""
+
+    def instead(found: re.Match[str]) -> str:
+        said = TABLE if found[1] == "table()" else _translated(found[1], options)
+        return f" ({said})" if said.startswith("--") else ""
+
+    return PYTHON.sub(instead, text)
+
+
+def _translated(message: str, options: argparse.Namespace) -> str:
     def option(found: re.Match[str]) -> str:
         alone, given, quoted, number = found.groups()
         word = OPTIONS.get(alone or given, alone or given)

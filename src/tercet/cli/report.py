@@ -17,7 +17,7 @@ from tercet.cli.common import (
     share,
 )
 from tercet.cli.files import inputs_of, output_place
-from tercet.cli.output import say, to_json
+from tercet.cli.output import say, to_json, without_python
 
 __all__ = ["add_to", "run"]
 
@@ -99,6 +99,6 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(to_json(as_json(findings)))
     else:
-        say(in_lines(findings))
+        say(without_python(in_lines(findings), options))
         say(f"The report: {written[0]}")
     return 0

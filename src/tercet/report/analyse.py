@@ -150,7 +150,7 @@ def _check(triplets: Triplets, settings: Settings) -> None:
     if triplets.n_objects < FEWEST_OBJECTS:
         raise InputError(
             f"there are {triplets.n_objects} objects, and a map needs {FEWEST_OBJECTS} or more to "
-            "say anything; `tercet check` counts the answers."
+            "say anything; 'tercet check' counts the answers."
         )
     if settings.uncertainty == "scale" and settings.dimension not in (None, 1):
         raise InputError(

@@ -215,7 +215,7 @@ def _caveats(found: Comparison) -> list[str]:
     said = []
     if failed := [score.model for score in found.scores if score.problems]:
         said.append(
-            "Not converged, so take their scores with care (`problems` says why): "
+            "Not converged, so take their scores with care (in Python: `problems` says why): "
             f"{'; '.join(failed)}."
         )
     partly = [
@@ -235,7 +235,7 @@ def _caveats(found: Comparison) -> list[str]:
         said.append(
             f"All left out in folds, since k̂ was too large for many of the {found.n_units} "
             f"{found.unit}s, so they learned from fewer answers: {_counts(folded)}. "
-            "method='kfold' treats all models alike."
+            "Folds for all (in Python: method='kfold') treat all models alike."
         )
     return said + [f"Note: {note}." for note in found.notes]
 

@@ -306,5 +306,5 @@ def _caution(rows: list[DimensionRow], chosen: int | None) -> str:
         return ""
     return (
         f" Caution: the posterior is drawn poorly in {' and '.join(poor)}; check with more draws "
-        "and chains in posterior=..."
+        "and chains (in Python: posterior=...)."
     )

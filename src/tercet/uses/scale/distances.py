@@ -151,8 +151,9 @@ def warn_about_ends(scale: PerceptualScale) -> None:
         instead = ", or use model='difference', which knows the order"
         warnings.warn(
             f"in {scale.ill_defined:.1%} of the samples the first and the last stimulus are out of "
-            "order, or close together, so that a scale normalised by them is wild there; look at "
-            f"unnormalised(), or collect more answers{instead if scale.made.task is None else ''}.",
+            "order, or close together, so that a scale normalised by them is wild there; collect "
+            f"more answers{instead if scale.made.task is None else ''} (in Python: or look at "
+            "unnormalised()).",
             DataWarning,
             stacklevel=3,
         )
