@@ -1,7 +1,11 @@
+import errno
 import json
+import os
 import subprocess
 import sys
+import tomllib
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +22,12 @@ from tercet.cli.common import (
     share,
     words,
 )
-from tercet.cli.main import COMMANDS
+from tercet.cli.files import input_file, output_file, output_place
+from tercet.cli.main import COMMANDS, build_parser
 from tercet.cli.output import (
+    Result,
     cell,
-    check_out,
+    emit,
     harmless,
     one_line,
     plain,
@@ -117,6 +123,47 @@ def test_an_interruption_is_no_traceback(monkeypatch, capsys):
     assert "interrupted" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("module", ["tercet.cli", "tercet.cli.plan", "sklearn", "numpy"])
+def test_an_interruption_while_it_is_being_loaded_is_no_traceback(module):
+    code = f"""
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["tercet", "check", "none.csv"]
+from tercet.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr.strip() == "tercet: interrupted."
+
+
+def test_an_interruption_that_is_to_be_ignored_is():
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from tercet.__main__ import main
+os.kill(os.getpid(), signal.SIGINT)
+sys.argv = ["tercet", "check", "none.csv"]
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "there is no file none.csv" in done.stderr
+
+
+def test_the_command_begins_with_the_module_that_handles_interruptions():
+    with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
+        scripts = tomllib.load(file)["project"]["scripts"]
+    assert scripts == {"tercet": "tercet.__main__:main"}
+
+
 def test_without_a_command_the_help_is_printed(capsys):
     assert main([]) == 2
     said = capsys.readouterr()
@@ -162,7 +209,24 @@ def raising(error):
             1,
             "tercet check: this needs matplotlib, which is not installed: pip install matplotlib.",
         ),
-        (MemoryError(), 1, "tercet check: there is not enough memory for this."),
+        (
+            MemoryError(),
+            2,
+            "tercet check: there is not enough memory for this. Fewer objects, answers, dimensions "
+            "or draws need less.",
+        ),
+        (
+            MemoryError("Unable to allocate 931. GiB for an array with shape (9, 9)"),
+            2,
+            "tercet check: there is not enough memory for this, which needs 931 GiB at once. Fewer "
+            "objects, answers, dimensions or draws need less.",
+        ),
+        (
+            OSError(errno.ENOMEM, "Cannot allocate memory"),
+            2,
+            "tercet check: there is not enough memory for this. Fewer objects, answers, dimensions "
+            "or draws need less.",
+        ),
     ],
 )
 def test_errors_are_told_in_a_line(error, code, line, happens, capsys):
@@ -267,16 +331,53 @@ def test_csv_leaves_what_is_no_number_empty():
     assert to_csv([]) == ""
 
 
-def test_files_that_cannot_be_written_are_refused_before_the_work(tmp_path):
-    check_out(None)
-    check_out(tmp_path / "new.csv")
-    check_out(tmp_path / "new.csv", tmp_path / "old.csv", None)
-    with pytest.raises(InputError, match="would be overwritten"):
-        check_out(tmp_path / "old.csv", None, tmp_path / "." / "old.csv")
-    with pytest.raises(InputError, match="is a folder"):
-        check_out(tmp_path)
-    with pytest.raises(InputError, match="there is no folder"):
-        check_out(tmp_path / "none" / "new.csv")
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no terminals to try")
+@pytest.mark.parametrize("form", ["--csv", "--json"])
+def test_what_a_terminal_would_obey_is_spelled_out_in_every_form(form, happens, monkeypatch):
+    """In a pipe names stay as they are, so that they can be read again."""
+    evil = "\x1b]0;owned\x07 \x9b2J\x7f"
+    happens(lambda options: emit(options, Result("", {"name": evil}, [{"name": evil}])) or 0)
+    ours, theirs = os.openpty()
+    with open(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        assert main(["check", "answers.csv", form]) == 0
+        shown = os.read(ours, 1000).decode()
+    os.close(ours)
+    assert "owned" in shown
+    assert not set(shown) & set("\x1b\x07\x9b\x7f")
+
+
+def test_csv_in_a_pipe_keeps_names_as_they_are(happens, capsys):
+    evil = "\x1b]0;owned\x07 \x9b2J\x7f"
+    happens(lambda options: emit(options, Result("", {}, [{"name": evil}])) or 0)
+    assert main(["check", "answers.csv", "--csv"]) == 0
+    assert capsys.readouterr().out == f"name\n{evil}\n"
+
+
+def test_usage_errors_are_harmless(capsys):
+    """Names of files may be anything, and a shell may fill in many."""
+    with pytest.raises(SystemExit):
+        main(["check", "answers.csv", "\x1b]0;owned\x07.csv"])
+    said = capsys.readouterr().err
+    assert "\\x1b]0;owned\\x07.csv" in said
+    assert "\x1b" not in said
+
+
+def actions():
+    for commands in build_parser()[1].values():
+        for command in commands:
+            yield from ((command.name, action) for action in command.parser._actions)
+
+
+def test_every_option_that_names_a_file_says_what_becomes_of_it():
+    kinds = {input_file, output_file, output_place}
+    files = {"FILE", "PATH", "DIR", "COMPARISONS", "OUT"}
+    seen = [(name, action) for name, action in actions() if action.metavar in files]
+    assert len(seen) > 30
+    for name, action in seen:
+        assert action.type in kinds, (name, action.dest)
+    for name, action in actions():
+        assert action.type is not Path, (name, action.dest)
 
 
 # --- what options mean ------------------------------------------------------------------------
@@ -340,7 +441,11 @@ def test_wrong_values_of_options(kind, text):
         ("use repeats=True.", "use --repeats."),
         ("n_samples=40 of 0.5.", "--samples 40 of 0.5."),
         ("add a penalty: penalty=1/30 is the MAP", "add a penalty: --penalty 1/30 is the MAP"),
-        ("or model=Posterior(CKL(1)).", "or model=Posterior(CKL(1))."),
+        ("add one (in Python: penalty=1/30), or not", "add one (--penalty 1/30), or not"),
+        ("use repeats (in\nPython: method='a'; b).", "use repeats."),
+        ("another (in Python: model=Posterior(CKL(1))).", "another."),
+        ("5 more (in Python: table())", "5 more (--csv has all)"),
+        ("n_objects (2) is small", "n_objects (2) is small"),  # it has no such option
         (
             "a repeats=3 of 'unit=x' and strategy='a'",
             "a --repeats 3 of 'unit=x' and strategy='a'",

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -523,6 +524,132 @@ def test_bad_input_is_told_in_a_line(tercet, folder, arguments, words):
     assert told[0].startswith(f"tercet {arguments[0]}: ")
     assert words in told[0]
     assert not (folder / "x.csv").exists()
+
+
+PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Python")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["scale", "answers.csv", "--uncertainty", "posterior"], "--uncertainty bootstrap, or an"),
+        (["bootstrap", "answers.csv", "--unit", "screen"], "add a column screen, or use --unit"),
+        (["dimension", "answers.csv", "--unit", "screen"], "add a column screen"),
+        (["compare", "answers.csv", "--unit", "screen"], "add a column screen"),
+        (["compare", "answers.csv", "--models", "soe+lapse"], "or a bootstrap, which takes all"),
+        (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
+        (["plan", "--objects", 3], "--objects must be a whole number from 4"),
+        (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
+        (["posterior", "odd.csv", "--samples", 2], "or resample screens in a bootstrap."),
+        (["fit", "easy.csv", "--penalty", 0], "add a penalty (--penalty 1/30)"),
+        (["check", "guesses.csv"], "more that need attention (--csv has all)"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
+)
+def test_messages_have_no_python(tercet, folder, arguments, words):
+    (folder / "odd.csv").write_text("similar1,similar2,odd\na,b,c\nb,c,a\na,c,b\na,b,d\n")
+    (folder / "easy.csv").write_text("anchor,near,far\na,b,c\nc,b,a\nb,a,d\nd,a,c\n")
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(9)[:3] for _ in range(2000)])
+    given = np.sign(abs(rows[:, 0] - rows[:, 2]) - abs(rows[:, 0] - rows[:, 1]))
+    given[:1000] = rng.choice([-1, 1], 1000)  # the first 25 of 50 observers guess
+    rows = np.where(given[:, None] < 0, rows[:, [0, 2, 1]], rows)
+    guesses = tc.Triplets(rows, observers=np.repeat(np.arange(50), 40))
+    tc.write_triplets(guesses, folder / "guesses.csv")
+    _, out, err = tercet(*arguments)
+    assert words in out + err
+    told = [line for line in (out + err).splitlines() if not line.startswith("Read as")]
+    assert not PYTHON_WORDS.findall("\n".join(told))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["plan", "--pilot", "in", "-o", "out"], "--pilot"),
+        (["plan", "--pilot", "in", "--plot", "out.png"], "--pilot"),
+        (["fit", "answers.csv", "--names", "in", "-o", "out"], "--names"),
+        (["fit", "in", "-o", "out"], "FILE"),
+        (["convert", "in", "out"], "FILE"),
+        (["convert", "answers.csv", "--names", "in", "out"], "--names"),
+        (["posterior", "in", "-o", "new.npz", "--checkpoint", "out"], "FILE"),
+        (["bootstrap", "answers.csv", "--names", "in", "-o", "out"], "--names"),
+        (["dimension", "answers.csv", "--names", "in", "-o", "out"], "--names"),
+        (["compare", "answers.csv", "--holdout", "in", "-o", "out"], "--holdout"),
+        (["scale", "answers.csv", "--stimuli", "in", "-o", "out"], "--stimuli"),
+        (["predict", "in", "answers.csv", "-o", "out"], "MAP"),
+        (["suggest", "map.npz", "--pending", "in", "-o", "out"], "--pending"),
+        (["plan", "--objects", 8, "-o", "out.png", "--plot", "in"], "-o and --plot"),
+        (["posterior", "answers.csv", "-o", "out", "--checkpoint", "in"], "-o and --checkpoint"),
+        (["simulate", "-o", "in", "--points", "out"], "-o and --points"),
+        (["datasets", "breast_cancer", "-o", "in", "--stimuli", "out"], "-o and --stimuli"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
+)
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard", "folder"])
+def test_no_output_is_an_input_or_another_output(tercet, folder, tmp_path, arguments, option, link):
+    kept = tmp_path / "in.png"  # as the pictures of a plan must be called
+    kept.write_text("precious")
+    other = tmp_path / "out.png"
+    if link == "same":
+        other = kept
+    elif link == "symbolic":
+        other.symlink_to(kept)
+    elif link == "hard":
+        other.hardlink_to(kept)
+    else:
+        other.symlink_to(tmp_path)
+        other = other / kept.name
+    before = sorted(path.name for path in folder.iterdir())
+    meant = {"in": kept, "out": other, "out.png": other}
+    code, out, err = tercet(*(meant.get(word, word) for word in arguments))
+    assert (code, out) == (2, "")
+    assert "would be overwritten" in err
+    assert f"{option} write" in err if " and " in option else f"read as {option}" in err
+    assert err.count("\n") == 1
+    assert kept.read_text() == "precious"
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_pipes_and_devices_may_be_given_twice(tercet):
+    code, _, err = tercet("convert", "/dev/null", "/dev/null")
+    assert code == 2
+    assert "overwritten" not in err
+
+
+def test_a_data_set_does_not_replace_its_own_files(tercet, tmp_path, monkeypatch):
+    monkeypatch.setenv("TERCET_DATA", str(tmp_path))
+    (tmp_path / "answers.csv").write_text("precious")
+    code, _, err = tercet("datasets", "breast_cancer", "-o", tmp_path / "answers.csv")
+    assert code == 2
+    assert "TERCET_DATA" in err
+    assert (tmp_path / "answers.csv").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "words"),
+    [
+        (["convert", "none.csv", "x.parquet"], "pyarrow", "pip install 'tercet[parquet]'"),
+        (["convert", "none.csv", "x", "--to", "parquet"], "pyarrow", "tercet[parquet]"),
+        (["compare", "none.csv", "--holdout", "x.parquet"], "pyarrow", "tercet[parquet]"),
+        (["fit", "none.csv", "--device", "gpu"], "jax", "pip install 'tercet[gpu]'"),
+        (["plan", "--pilot", "none.csv", "--plot", "x.png"], "matplotlib", "install matplotlib"),
+        (["report", "none.csv", "-o", "x.html"], "matplotlib", "install matplotlib"),
+        (["demo", "-o", "x"], "matplotlib", "install matplotlib"),
+        (["reproduce", "1", "--out", "x"], "matplotlib", "install matplotlib"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_package_that_is_missing_is_missed_before_the_work(
+    tercet, folder, monkeypatch, arguments, package, words
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, f"{package}.parquet", None)
+    code, out, err = tercet(*arguments)
+    assert code in (1, 2)
+    assert out == ""
+    assert words in err  # and not that there is no file none.csv
+    assert err.count("\n") == 1
+    assert not list(folder.glob("x*/*"))
 
 
 def test_a_folder_that_is_write_protected(tercet, tmp_path, monkeypatch):

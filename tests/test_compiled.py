@@ -1,7 +1,10 @@
 """Compiled arithmetic against extended precision, and a disk cache that notices every edit."""
 
 import ast
+import errno
+import importlib.util
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -235,3 +238,118 @@ def test_cached_code_is_used_until_a_file_it_calls_is_edited(package, tmp_path):
     hits, misses, loss = run_in_new_process(package, tmp_path / "cache")
     assert (hits, misses) == (0, 1)
     assert loss == pytest.approx(1.0 + exact, rel=1e-14)
+
+
+# ---- a cache that is damaged, or cannot be written
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """Compile a small function as at a new start, with a cache folder of its own."""
+    source = tmp_path / "tiny.py"
+    source.write_text("from tercet.compiled import jit\n@jit\ndef double(x):\n    return 2.0 * x\n")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    compiled._tell_once.cache_clear()
+
+    def start():
+        spec = importlib.util.spec_from_file_location("tiny", source)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.double
+
+    return start
+
+
+def kept_in(folder, ending):
+    (path,) = (folder / "cache").rglob(f"*{ending}")
+    return path
+
+
+def hits_and_misses(function):
+    stats = function.stats
+    return sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGE = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut off": cut,
+    "garbage": lambda path: path.write_bytes(b"\x80garbage" * 20),
+    "a bit": flip,
+    "missing": lambda path: path.unlink(),
+    "without a checksum": lambda path: path.write_bytes(path.read_bytes()[32:]),
+    "something else": lambda path: path.write_bytes(pickle.dumps(["something", "else"])),
+}
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_cache_is_noticed_and_made_anew(tiny, tmp_path, damage, ending):
+    assert tiny()(1.5) == 3.0
+    again = tiny()
+    assert again(1.5) == 3.0
+    assert hits_and_misses(again) == (1, 0)
+    damage(kept_in(tmp_path, ending))
+    after = tiny()
+    assert after(1.5) == 3.0
+    assert hits_and_misses(after) == (0, 1)
+    healed = tiny()
+    assert healed(1.5) == 3.0
+    assert hits_and_misses(healed) == (1, 0)
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_a_cache_that_cannot_be_written_is_named_and_done_without(tiny, tmp_path, ending):
+    tiny()(1.5)
+    path = kept_in(tmp_path, ending)
+    path.unlink()
+    path.mkdir()
+    with pytest.warns(UserWarning, match="NUMBA_CACHE_DIR") as told:
+        found = [tiny()(1.5) for _ in range(2)]
+    assert found == [3.0, 3.0]
+    assert len(told) == 1
+    assert str(path.parent) in str(told[0].message)
+
+
+def test_a_full_disk_is_named(tiny, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(compiled._CacheFile, "_open_for_write", full)
+    with pytest.warns(UserWarning, match=f"{tmp_path}.*No space left on device"):
+        assert tiny()(1.5) == 3.0
+
+
+def test_code_of_another_signature_is_not_used(tiny, tmp_path):
+    """Two processes may give the same number to what they keep, at the same time."""
+    tiny()(1.5)
+    mine = kept_in(tmp_path, ".nbc")
+    one = mine.read_bytes()
+    mine.unlink()
+    kept_in(tmp_path, ".nbi").unlink()
+    tiny()(2)
+    kept_in(tmp_path, ".nbc").write_bytes(one)
+    after = tiny()
+    assert after(2) == 4.0
+    assert hits_and_misses(after) == (0, 1)
+
+
+def test_without_any_folder_there_is_no_cache(tiny, monkeypatch, capsys):
+    def no_folder(function):
+        raise RuntimeError("cannot cache function")
+
+    monkeypatch.setattr(compiled, "_Cache", no_folder)
+    function = tiny()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    compiled.announce_compilation(function)
+    assert "NUMBA_CACHE_DIR can name one" in capsys.readouterr().err
+    assert function(1.5) == 3.0

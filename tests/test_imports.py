@@ -20,6 +20,7 @@ MODULES = {
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
+    {"terminal"},
     {"errors", "compiled", "files", "plain", "progress"},
     {"checks", "parallel", "provenance"},
     {"triplets", "checkpoint"},

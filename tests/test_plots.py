@@ -83,9 +83,9 @@ def test_wrong_shapes_are_said(ax):
         plot_map(np.eye(3), ["a", "b"], ax=ax)
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
+def test_without_matplotlib_the_cure_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(TercetError, match=r"tercet\[plots\]"):
+    with pytest.raises(TercetError, match="pip install matplotlib"):
         plot_map(np.eye(2))
 
 

@@ -372,7 +372,7 @@ def test_chains_differ():
 @pytest.mark.parametrize("estimator", [tc.SOE(2), tc.GNMDS(2)])
 def test_a_loss_has_no_posterior(estimator):
     name = type(estimator).__name__
-    message = f"{name} is a loss, not a probability.*STE, TSTE or CKL, or Bootstrap"
+    message = f"{name} is a loss, not a probability.*STE, TSTE or CKL, or a bootstrap"
     with pytest.raises(InputError, match=message):
         tc.Posterior(estimator)
     post = tc.Posterior(tc.STE(2)).set_params(estimator=estimator)

@@ -610,7 +610,7 @@ def test_many_scales_do_not_run_into_the_next_stimulus(scale):
     assert curves[0].x[0] < curves[-1].x[0]
 
 
-def test_without_matplotlib_the_extra_is_named(scale, monkeypatch):
+def test_without_matplotlib_the_cure_is_named(scale, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(TercetError, match=r"tercet\[plots\]"):
+    with pytest.raises(TercetError, match="pip install matplotlib"):
         plot_scale(scale)

@@ -90,7 +90,7 @@ def test_screens_go_before_comparisons():
 
 @pytest.mark.parametrize("unit", ["observer", "screen"])
 def test_units_that_the_answers_do_not_know(unit):
-    with pytest.raises(InputError, match=rf"which {unit} they come .* give Triplets\(..., {unit}s"):
+    with pytest.raises(InputError, match=rf"which {unit} they come .*Triplets\(..., {unit}s"):
         number_units(labelled(), unit)
 
 

@@ -6,9 +6,11 @@ Names are imported when they are first used, so that ``import tercet`` is quick.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # type checkers know the name, and typing would be the slowest import here
 if TYPE_CHECKING:
+    from typing import Any
+
     from tercet import align, datasets, metrics, plots, simulate
     from tercet.bootstrap import Bootstrap
     from tercet.diagnosis import diagnose

@@ -123,7 +123,7 @@ def generalised_procrustes(
         before = spread
     warnings.warn(
         f"Generalised Procrustes still moved after max_iter={max_iter} rounds; the mean may "
-        "be slightly off. Raise max_iter or tol.",
+        "be slightly off (in Python: raise max_iter or tol).",
         ConvergenceWarning,
         stacklevel=2,
     )

@@ -212,7 +212,7 @@ def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> IntArray
     if names is None:
         raise InputError(
             "the comparisons use names, but the objects have only numbers; use numbers, or give "
-            "the names when the Triplets are made."
+            "the objects names (in Python: Triplets(..., names=...))."
         )
     place = {name: i for i, name in enumerate(names)}
     flat = cells.ravel().tolist()

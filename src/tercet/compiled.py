@@ -1,20 +1,25 @@
 """Numba with a disk cache that notices every edit, and mathematics that a compiler can vectorise.
 
 Numba keys its cache by the file of the compiled function alone, so an edit in a file it calls goes
-unnoticed. Here every compiled function carries the hash of all compiled sources instead.
+unnoticed. Here every compiled function carries the hash of all compiled sources instead. A cache
+that is damaged or cannot be written costs time, never a run.
 """
 
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +41,7 @@ def source_hash(module: str) -> str:
     return digest.hexdigest()
 
 
+_CHECKSUM = 32  # bytes of it
 _EXACT = {"contract"}
 _REORDERED = {"contract", "reassoc", "nsz"}  # NaN and infinity keep their meaning
 
@@ -46,14 +52,87 @@ def _compile(function: F, fastmath: set[str], *, inline: bool = False) -> F:
     )(function)
     if inline:  # its callers are what is cached
         return cast(F, compiled)
-    try:
-        compiled.enable_caching()
-    except RuntimeError:  # neither the package nor the user's cache folder can be written
-        return cast(F, compiled)
-    cache_file = getattr(compiled._cache, "_cache_file", None)
-    if cache_file is not None:
-        cache_file._source_stamp = source_hash(function.__module__)
+    with suppress(RuntimeError):  # neither the package nor the user's cache folder can be written
+        compiled._cache = _Cache(function)  # as Numba's enable_caching does, with a cache of ours
     return cast(F, compiled)
+
+
+class _CacheFile(IndexDataCacheFile):
+    """Numba's files, each after a checksum; one that is not as we wrote it counts as missing.
+
+    The checksum is also of the version and the sources, so that nothing of others is ever loaded.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (key, data))
+
+    def load(self, key: Any) -> Any:
+        """What was kept for the key; processes may have given one number to two keys."""
+        found, data = super().load(key) or (None, None)
+        return data if found == key else None
+
+    def _load_index(self) -> dict[Any, str]:
+        return self._read(self._index_path) or {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, overloads)
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _read(self, path: str) -> Any:
+        try:
+            content = Path(path).read_bytes()
+        except OSError:
+            return None
+        checksum, kept = content[:_CHECKSUM], content[_CHECKSUM:]
+        return pickle.loads(kept) if checksum == self._checksum(kept) else None
+
+    def _write(self, path: str, content: Any) -> None:
+        kept = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(self._checksum(kept) + kept)
+
+    def _checksum(self, kept: bytes) -> bytes:
+        digest = hashlib.sha256(f"{self._version} {self._source_stamp} ".encode())
+        digest.update(kept)
+        return digest.digest()
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, which a run can do without."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = source_hash(function.__module__)
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled code that was kept, or None."""
+        try:
+            return super().load_overload(signature, context)
+        except Exception:  # what was kept cannot be used here, for whatever reason: compile it
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep compiled code, if that is possible."""
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:
+            _tell_once(self._cache_path, error.strerror or str(error))
+
+
+@cache
+def _tell_once(folder: str, why: str) -> None:
+    warnings.warn(
+        f"compiled code cannot be kept in {folder} ({why}), so that every start takes as long as "
+        "the first. Make room there, or let the environment variable NUMBA_CACHE_DIR name another "
+        "folder.",
+        stacklevel=2,
+    )
 
 
 def announce_compilation(function: Callable[..., Any]) -> None:
@@ -62,9 +141,18 @@ def announce_compilation(function: Callable[..., Any]) -> None:
     if compiled.overloads or not sys.stderr.isatty():
         return
     index = getattr(getattr(compiled._cache, "_cache_file", None), "_index_path", None)
-    if index is None or Path(index).exists():
+    if index is None:
+        how_often = (
+            "at every start, as no folder can be written that would keep it; the environment "
+            "variable NUMBA_CACHE_DIR can name one"
+        )
+    elif Path(index).exists():
         return
-    print("tercet: compiling its engine for this machine, once, about 20 s …", file=sys.stderr)
+    else:
+        how_often = "once"
+    print(
+        f"tercet: compiling its engine for this machine, {how_often}, about 20 s …", file=sys.stderr
+    )
 
 
 def jit(function: F) -> F:

@@ -28,7 +28,7 @@ from tercet.triplets import Triplets, as_triplets, restore
 Floats = NDArray[np.float64]
 
 _UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"
-_CURE = "add a penalty: penalty=1/30 is the MAP under a Gaussian prior of variance 15"
+_CURE = "add a penalty (in Python: penalty=1/30), the MAP under a Gaussian prior of variance 15"
 
 
 class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
@@ -199,8 +199,8 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
             )
         elif not self.converged_:
             warnings.warn(
-                f"{name} {self.reason_} (loss {self.loss_:.6g}). Raise max_iter or, if the "
-                f"answers hardly contradict each other, {_CURE}.",
+                f"{name} {self.reason_} (loss {self.loss_:.6g}). If the answers hardly contradict "
+                f"each other, {_CURE}; else it takes more iterations (in Python: raise max_iter).",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -76,7 +76,7 @@ FILES = [
     ("cut npz", npz(triplets=ROWS)[:-30], None, "the file is damaged"),
     ("damaged npz", damaged("triplets.npz"), None, "damaged"),
     ("npz without triplets", npz(a=ROWS, b=ROWS), None, "no array 'triplets'"),
-    ("npz of an ensemble", npz(header=np.array("{}"), draws=ROWS), None, "tc.Ensemble.load"),
+    ("npz of an ensemble", npz(header=np.array("{}"), draws=ROWS), None, "is a map"),
     ("npz, too few observers", npz(triplets=ROWS, observers=[1]), None, "one entry per answer, 3"),
     ("npz, too few names", npz(triplets=ROWS, names=["a"]), None, "there are only 1 objects"),
     ("npz, not a count", npz(triplets=ROWS, n_objects=-2), None, "n_objects must be a positive"),

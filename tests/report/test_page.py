@@ -2,8 +2,11 @@ import base64
 import dataclasses
 import hashlib
 import json
+import os
 import re
+import threading
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from matplotlib import pyplot, rc_context
 from tercet import Ensemble, Triplets
 from tercet.errors import InputError
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report import as_json, check_target, markup, page, summary, write_report
+from tercet.report import as_json, check_target, markup, page, pictures, summary, write_report
 from tercet.report import write as writing
 from tercet.report.pictures import draw_pictures
 from tercet.report.sureness import describe_objects
@@ -20,7 +23,6 @@ from tercet.report.tables import tables
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 
-KINDS = ("png", "svg")
 SECTIONS = [
     "map",
     "data",
@@ -464,12 +466,47 @@ def test_where_a_report_can_be_written_is_checked_first(tmp_path):
             check_target(target, answers)
 
 
+def test_the_names_of_all_pictures_are_known():
+    source = Path(pictures.__file__).read_text("utf-8")
+    assert set(re.findall(r'Picture\(\s*"(\w+)"', source)) == set(pictures.KEYS)
+
+
+def test_a_folder_in_which_a_file_cannot_be_written_is_refused_before_the_work(tmp_path):
+    (tmp_path / "map.png").mkdir()
+    with pytest.raises(InputError, match=r"map.png cannot be written: it is a folder"):
+        check_target(tmp_path)
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(InputError, match="a link to nowhere"):
+        check_target(tmp_path / "link")
+
+
+def test_a_page_goes_into_a_pipe(findings, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    check_target(pipe)
+    got = []
+    thread = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    thread.start()
+    assert write_report(findings, pipe) == [pipe]
+    thread.join(10)
+    assert got[0].startswith(b"<!doctype html>")
+    assert pipe.is_fifo()
+
+
 def test_the_answers_are_never_overwritten_by_a_table(findings, tmp_path):
-    for file in ("report.html", "report.json", "map.npz", "observers.csv", "scale.csv"):
+    for file in (
+        "report.html",
+        "map.svg",
+        "residuals.png",
+        "report.json",
+        "map.npz",
+        "observers.csv",
+        "scale.csv",
+    ):
         with pytest.raises(InputError, match="would overwrite"):
             check_target(tmp_path, tmp_path / file)
     check_target(tmp_path, tmp_path / "answers.csv")
-    written = {path.name for path in write_report(findings, tmp_path)}
-    for file in written - {f"{key}.{kind}" for key in draw_pictures(findings) for kind in KINDS}:
+    (tmp_path / "link.csv").symlink_to("map.svg")
+    for file in {path.name for path in write_report(findings, tmp_path)} | {"link.csv"}:
         with pytest.raises(InputError, match="would overwrite"):
             check_target(tmp_path, tmp_path / file)

@@ -58,7 +58,8 @@ def find_units(triplets: Triplets, unit: str) -> Units:
     if labels is None:
         raise InputError(
             f"unit={unit!r} draws whole {unit}s, but the answers do not say which {unit} they come "
-            f"from; give Triplets(..., {unit}s=...), or use unit='answer'."
+            f"from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
+            "unit='answer'."
         )
     _, number = np.unique(labels, return_inverse=True)
     sizes = np.bincount(number)

@@ -20,7 +20,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.maps import describe_map, save_map
 from tercet.cli.models import add_model, add_penalty, penalised
-from tercet.cli.output import check_out, emit
+from tercet.cli.output import emit
 
 __all__ = ["add_to", "run"]
 
@@ -75,7 +75,6 @@ def run(options: argparse.Namespace) -> int:
     from tercet.bootstrap import Bootstrap
     from tercet.errors import InputError
 
-    check_out(options.out, options.file, options.checkpoint)
     given = {
         "n_samples": options.samples,
         "fraction": options.fraction,

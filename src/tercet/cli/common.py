@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tercet.cli.files import input_file, output_file
 from tercet.cli.output import note
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def add_command(
         epilog=f"examples:\n{lines}",
         formatter_class=Formatter,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
@@ -99,7 +100,7 @@ def add_command(
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """The file of answers of a command, and how to read it."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="the answers")
+    parser.add_argument("file", metavar="FILE", type=input_file, help="the answers")
     group = add_format(parser)
     add_names(group)
     add_leave_out(group)
@@ -127,7 +128,7 @@ def add_names(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--names",
         metavar="FILE",
-        type=Path,
+        type=input_file,
         help="the names of all objects, one a line, where some may not occur or the order matters",
     )
 
@@ -183,7 +184,12 @@ def add_form(parser: argparse.ArgumentParser) -> None:
 def add_out(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
     """``-o``: a file to write."""
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", required=required, help=f"write {what} to FILE"
+        "-o",
+        "--out",
+        type=output_file,
+        metavar="FILE",
+        required=required,
+        help=f"write {what} to FILE",
     )
 
 
@@ -191,7 +197,7 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
     """``--checkpoint``: a file that keeps what is done."""
     parser.add_argument(
         "--checkpoint",
-        type=Path,
+        type=output_file,
         metavar="FILE",
         help="keep what is done in FILE; the same command goes on from there after an interruption",
     )

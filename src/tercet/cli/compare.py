@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from tercet.cli.common import (
@@ -17,8 +16,9 @@ from tercet.cli.common import (
     read_answers,
     words,
 )
+from tercet.cli.files import input_file
 from tercet.cli.models import make_model
-from tercet.cli.output import Result, check_out, emit, write_rows
+from tercet.cli.output import Result, emit, write_rows
 
 __all__ = ["add_to", "run"]
 
@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--holdout",
-        type=Path,
+        type=input_file,
         metavar="FILE",
         help="answers to foretell, instead of leaving some out",
     )
@@ -82,7 +82,6 @@ def run(options: argparse.Namespace) -> int:
     from tercet.errors import InputError
     from tercet.uses.compare import compare_models
 
-    check_out(options.out, options.file, options.holdout)
     if options.models == ():
         raise InputError("--models names none; give at least one, such as --models ste,ckl.")
     models = options.models and [make_model(text, options.dim) for text in options.models]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from tercet.cli.common import add_command, add_quiet, add_reading, read_answers
-from tercet.cli.output import check_out, note, say
+from tercet.cli.files import output_file
+from tercet.cli.output import note, say
 
 __all__ = ["add_to", "run"]
 
@@ -48,7 +48,7 @@ def add_to(commands: Any) -> None:
         examples=EXAMPLES,
     )
     add_reading(parser)
-    parser.add_argument("out", metavar="OUT", type=Path, help="the file to write")
+    parser.add_argument("out", metavar="OUT", type=output_file, help="the file to write")
     parser.add_argument("--to", metavar="NAME", help="its format, where the ending does not say it")
     parser.add_argument("--formats", action=_ListFormats, nargs=0, help="list all formats and stop")
     add_quiet(parser)
@@ -57,8 +57,9 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say what was written."""
     from tercet.io import write_triplets
+    from tercet.io.write import find_writer
 
-    check_out(options.out, options.file)
+    find_writer(options.out, options.to)  # says now that there is none
     reading = read_answers(options)
     write_triplets(reading.triplets, options.out, options.to)
     note(options, f"Written: {len(reading.triplets)} answers to {options.out}.")

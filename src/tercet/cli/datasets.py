@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import add_command, add_form, add_out, add_quiet
-from tercet.cli.output import Result, check_out, emit, note, write_csv
+from tercet.cli.files import output_file
+from tercet.cli.output import Result, emit, note, write_csv
 
 if TYPE_CHECKING:
     from tercet.datasets import Dataset
@@ -45,7 +47,10 @@ def add_to(commands: Any) -> None:
     )
     add_out(parser, "its answers, or features, in the format of the ending,")
     parser.add_argument(
-        "--stimuli", type=Path, metavar="FILE", help="write the physical values to FILE (CSV)"
+        "--stimuli",
+        type=output_file,
+        metavar="FILE",
+        help="write the physical values to FILE (CSV)",
     )
     add_quiet(parser)
     add_form(parser)
@@ -63,8 +68,7 @@ def run(options: argparse.Namespace) -> int:
         rows = [vars(entry) for entry in entries]
         emit(options, Result(repr(entries), {"datasets": rows}, rows))
         return 0
-    check_out(options.out)
-    check_out(options.stimuli, options.out)
+    _spare_own_files(options)
     data = _load(options.name, options.which)
     row = vars(data.entry) | {"source": data.source, "notes": "; ".join(data.notes)}
     if options.out is not None:
@@ -73,6 +77,21 @@ def run(options: argparse.Namespace) -> int:
         _write_stimuli(data, options)
     emit(options, Result(repr(data), row, [row]))
     return 0
+
+
+def _spare_own_files(options: argparse.Namespace) -> None:
+    """Refuse to replace what lies in the folder that the sets are read from."""
+    from tercet.errors import InputError
+
+    root = os.environ.get("TERCET_DATA")
+    for path in (options.out, options.stimuli):
+        if not root or path is None or not path.is_file():
+            continue
+        if Path(root).resolve() in path.resolve().parents:
+            raise InputError(
+                f"{path} would be overwritten, and it lies in {root}, where the data sets are "
+                "(TERCET_DATA); give the output another name."
+            )
 
 
 def _load(name: str, which: str | None) -> Dataset:

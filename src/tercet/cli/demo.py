@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli.common import add_command, add_effort, progress_of
+from tercet.cli.files import output_place
 
 __all__ = ["add_to", "run"]
 
@@ -32,7 +33,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--out",
-        type=Path,
+        type=output_place,
         default=Path("demo"),
         metavar="DIR",
         help="folder to write to (default: demo)",

@@ -16,7 +16,7 @@ from tercet.cli.common import (
     effort_of,
     read_answers,
 )
-from tercet.cli.output import Result, check_out, emit, write_rows
+from tercet.cli.output import Result, emit, write_rows
 
 __all__ = ["add_to", "run"]
 
@@ -70,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
     """Estimate, print and write."""
     from tercet.uses.dimension import estimate_dimension
 
-    check_out(options.out, options.file)
     found = estimate_dimension(
         read_answers(options).triplets,
         options.dimensions,

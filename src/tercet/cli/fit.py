@@ -17,7 +17,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.maps import labels_of, point_table
 from tercet.cli.models import add_model, add_penalty, penalised
-from tercet.cli.output import Result, check_out, emit, write_rows
+from tercet.cli.output import Result, emit, write_rows
 
 __all__ = ["add_to", "run"]
 
@@ -53,7 +53,6 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, print and write."""
-    check_out(options.out, options.file)
     triplets = read_answers(options).triplets
     estimator = penalised(options.model or "ste", options.dim, options.penalty)
     estimator.set_params(random_state=options.seed, device=options.device).fit(triplets)

@@ -1,12 +1,14 @@
 """``tercet``: one word for each thing it does; thin over the Python functions of the same name.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage.
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory for it.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -14,7 +16,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import tercet
 from tercet.cli import (
@@ -36,6 +38,7 @@ from tercet.cli import (
     suggest,
 )
 from tercet.cli.common import Formatter
+from tercet.cli.files import check_files
 from tercet.cli.output import flush, one_line, with_options
 
 __all__ = ["COMMANDS", "GROUPS", "build_parser", "main"]
@@ -52,7 +55,7 @@ DESCRIPTION = "Ordinal embeddings with error bars: from answers to a map that sa
 EPILOG = """\
 'tercet COMMAND --help' tells all about a command, with examples.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage.
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory.
 """
 
 
@@ -92,6 +95,7 @@ def _run(options: argparse.Namespace) -> int:
 
     try:
         with _ended_as_if_interrupted(), _warnings_in_lines(options):
+            check_files(options)
             code: int = options.run(options)
             flush()
     except InputError as error:
@@ -103,15 +107,18 @@ def _run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            tell(_about_memory(error))
+            return 2
         where = f"{error.filename}: " if error.filename else ""
         tell(f"{where}{error.strerror or error}.")
         return 1
     except ModuleNotFoundError as error:
         tell(f"this needs {error.name}, which is not installed: pip install {error.name}.")
         return 1
-    except MemoryError:
-        tell("there is not enough memory for this.")
-        return 1
+    except MemoryError as error:
+        tell(_about_memory(error))
+        return 2
     except KeyboardInterrupt as error:
         told = " ".join(["interrupted.", *getattr(error, "__notes__", ())])
         print("\n" + one_line(f"tercet {options.command}: {told}"), file=sys.stderr)
@@ -125,6 +132,16 @@ def _run(options: argparse.Namespace) -> int:
         )
         return 1
     return code
+
+
+def _about_memory(error: Exception) -> str:
+    """Say that there is too little memory; NumPy tells how much was asked for."""
+    found = re.search(r"allocate ([\d.]*\d)\.? (\w+)", str(error))
+    asked = f", which needs {found[1]} {found[2]} at once" if found else ""
+    return (
+        f"there is not enough memory for this{asked}. Fewer objects, answers, dimensions or draws "
+        "need less."
+    )
 
 
 @contextmanager
@@ -147,15 +164,20 @@ def _warnings_in_lines(options: argparse.Namespace) -> Iterator[None]:
 
 @contextmanager
 def _ended_as_if_interrupted() -> Iterator[None]:
-    """Let the signal that ends a program be like Ctrl-C, so that worker processes end too."""
+    """Let the signal that ends a program be like Ctrl-C, so that worker processes end too.
+
+    Ctrl-C itself is an exception from here on, unless it is to be ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sent = [signal.SIGTERM, signal.SIGINT][: 1 + callable(signal.getsignal(signal.SIGINT))]
+    before = [signal.signal(each, signal.default_int_handler) for each in sent]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in zip(sent, before, strict=True):
+            signal.signal(each, handler)
 
 
 # --- the parser -------------------------------------------------------------------------------
@@ -167,6 +189,14 @@ class Command(NamedTuple):
     name: str
     help: str
     parser: argparse.ArgumentParser
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are harmless to a terminal: names of files may be anything."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and stop."""
+        super().error(one_line(message))
 
 
 class _Commands:
@@ -184,7 +214,7 @@ class _Commands:
 
 def build_parser() -> tuple[argparse.ArgumentParser, dict[str, list[Command]]]:
     """The parser of all commands, and the commands in their groups."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tercet",
         usage="tercet COMMAND …",
         epilog=EPILOG,

@@ -6,7 +6,6 @@ import argparse
 import csv
 import io
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tercet.plain import plain
+from tercet.terminal import PYTHON, cell, harmless, one_line
 
 __all__ = [
     "Result",
     "cell",
-    "check_out",
     "emit",
     "flush",
     "harmless",
@@ -29,6 +28,7 @@ __all__ = [
     "to_csv",
     "to_json",
     "with_options",
+    "without_python",
     "write_csv",
     "write_rows",
     "writing",
@@ -41,12 +41,18 @@ OPTIONS = {  # what parameters are called on the command line, where that differ
     "n_components": "dim",
     "n_chains": "chains",
     "per_anchor": "per-anchor",
+    "n_objects": "objects",
+    "n_jobs": "jobs",
     "random_state": "seed",
 }
 PARAMETER = re.compile(
-    r"\b(?:(n_samples|n_components|n_chains|per_anchor|random_state|warmup)\b(?!=)"  # alone
+    r"\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup)"
+    r"\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )
+
+
+TABLE = "--csv has all"  # of those commands whose results have more rows than they show
 
 
 class Result(NamedTuple):
@@ -62,9 +68,11 @@ def emit(options: argparse.Namespace, result: Result) -> None:
     if options.json:
         print(to_json({"command": options.command, **result.record}))
     elif options.csv:
-        print(to_csv(result.rows), end="")
+        table = to_csv(result.rows)
+        shown = sys.stdout is not None and sys.stdout.isatty()  # else a program reads it
+        print(harmless(table) if shown else table, end="")
     else:
-        say(result.text)
+        say(without_python(result.text, options))
 
 
 def flush() -> None:
@@ -87,33 +95,26 @@ def note(options: argparse.Namespace, text: str) -> None:
         print(one_line(text), file=sys.stderr)
 
 
-def harmless(text: str) -> str:
-    r"""Text whose control characters are spelled out, as ``\x1b``; lines stay lines.
-
-    Names come from files, and a terminal obeys some characters.
-    """
-    return "\n".join(map(cell, text.split("\n")))
-
-
-def cell(value: object) -> str:
-    """A value as one printable line."""
-    text = str(value)
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def one_line(text: str) -> str:
-    """A message as one harmless line."""
-    return cell(" ".join(text.splitlines()))
-
-
 def with_options(message: str, options: argparse.Namespace) -> str:
     """A message that speaks of options where it had parameters that the command has options for.
 
-    ``raise n_samples`` becomes ``raise --samples``, and ``unit='screen'`` ``--unit screen``.
+    ``raise n_samples`` becomes ``raise --samples``, and ``unit='screen'`` ``--unit screen``. What
+    is said for programmers, as ``(in Python: …)``, is left out unless it is such a parameter.
     """
+    return _translated(without_python(message, options), options)
 
+
+def without_python(text: str, options: argparse.Namespace) -> str:
+    """The text without what is said for programmers; an option where the command has one for it."""
+
+    def instead(found: re.Match[str]) -> str:
+        said = TABLE if found[1] == "table()" else _translated(found[1], options)
+        return f" ({said})" if said.startswith("--") else ""
+
+    return PYTHON.sub(instead, text)
+
+
+def _translated(message: str, options: argparse.Namespace) -> str:
     def option(found: re.Match[str]) -> str:
         alone, given, quoted, number = found.groups()
         word = OPTIONS.get(alone or given, alone or given)
@@ -165,21 +166,7 @@ def writing(path: Path) -> Iterator[None]:
 
     try:
         yield
+    except BrokenPipeError:  # whoever reads has had enough
+        raise
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
-
-
-def check_out(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse a file that cannot be written, or that is one of the inputs, before any work."""
-    from tercet.errors import InputError
-
-    if path is None:
-        return
-    if any(other is not None and path.resolve() == other.resolve() for other in inputs):
-        raise InputError(f"{path} would be overwritten; give the output another name.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file in it.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path} cannot be written: the folder {path.parent} is write-protected.")
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ from tercet.cli.common import (
     read_answers,
     share,
 )
-from tercet.cli.output import Result, check_out, emit, note, write_csv
+from tercet.cli.files import input_file, output_file
+from tercet.cli.output import Result, emit, note, write_csv, writing
 
 if TYPE_CHECKING:
     from tercet.uses.plan import AnswerPlan
@@ -68,7 +70,10 @@ def add_to(commands: Any) -> None:
         help="a round cloud (the default), or the paper's three clusters in the plane",
     )
     parser.add_argument(
-        "--pilot", type=Path, metavar="FILE", help="answers that there are; instead of a noise"
+        "--pilot",
+        type=input_file,
+        metavar="FILE",
+        help="answers that there are; instead of a noise",
     )
     parser.add_argument(
         "--measure",
@@ -106,7 +111,9 @@ def add_to(commands: Any) -> None:
     add_leave_out(add_format(parser))
     parser.set_defaults(names=None)
     add_out(parser, "the curve as CSV")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the curve (PNG, PDF, SVG)")
+    parser.add_argument(
+        "--plot", type=output_file, metavar="FILE", help="draw the curve (PNG, PDF, SVG)"
+    )
     add_effort(parser)
     add_form(parser)
 
@@ -125,8 +132,6 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("give either --objects N, or the answers of a --pilot FILE.")
     if options.leave_out and options.pilot is None:
         raise InputError("--leave-out leaves out observers of a pilot: give --pilot FILE.")
-    check_out(options.out)
-    check_out(options.plot)
     if options.plot is not None and options.plot.suffix.lower() not in PICTURES:
         raise InputError(f"{options.plot} should end in one of {', '.join(PICTURES)}.")
     found = plan_answers(
@@ -157,6 +162,7 @@ def run(options: argparse.Namespace) -> int:
 
 def draw(plan: AnswerPlan, path: Path) -> None:
     """Write a picture of the plan, the pilot's answers counted in."""
+    from tercet.files import write_whole
     from tercet.plots import plot_plan
 
     _, median, low, high = zip(*plan.rows, strict=True)
@@ -174,4 +180,7 @@ def draw(plan: AnswerPlan, path: Path) -> None:
         ax.set_xlabel(f"answers, with the {plan.pilot} of the pilot")
     figure = ax.get_figure(root=True)
     assert figure is not None
-    figure.savefig(path, dpi=150)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
+    with writing(path):
+        write_whole(path, drawn.getvalue())

@@ -22,7 +22,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.maps import LEVEL, describe_map, save_map
 from tercet.cli.models import LEARNED, add_model, make_estimator
-from tercet.cli.output import check_out, emit
+from tercet.cli.output import emit
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -88,7 +88,6 @@ def run(options: argparse.Namespace) -> int:
     from tercet.errors import InputError
     from tercet.posterior import Posterior
 
-    check_out(options.out, options.file, options.checkpoint)
     given = {
         "n_samples": options.samples,
         "warmup": options.warmup,

@@ -18,8 +18,9 @@ from tercet.cli.common import (
     share,
     tell,
 )
+from tercet.cli.files import input_file
 from tercet.cli.maps import labels_of, problems_of, provisional
-from tercet.cli.output import Result, cell, check_out, emit, write_rows
+from tercet.cli.output import Result, cell, emit, write_rows
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -50,8 +51,10 @@ def add_to(commands: Any) -> None:
         ),
         examples=EXAMPLES,
     )
-    parser.add_argument("map", metavar="MAP", type=Path, help="from posterior or bootstrap (npz)")
-    parser.add_argument("file", metavar="COMPARISONS", type=Path, help="a file of them")
+    parser.add_argument(
+        "map", metavar="MAP", type=input_file, help="from posterior or bootstrap (npz)"
+    )
+    parser.add_argument("file", metavar="COMPARISONS", type=input_file, help="a file of them")
     add_leave_out(add_format(parser))
     parser.add_argument(
         "--threshold",
@@ -77,7 +80,6 @@ def run(options: argparse.Namespace) -> int:
     """Predict, print and write."""
     import numpy as np
 
-    check_out(options.out, options.file, options.map)
     ensemble = load_map(options.map)
     asked = read_comparisons(options, ensemble, options.file).triplets
     rows = predict(ensemble, asked.array, options.threshold)

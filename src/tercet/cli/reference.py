@@ -19,13 +19,16 @@ This page is what `tercet --help` and `tercet COMMAND --help` say, command by co
 - **Files** are recognised: [which formats, and how](files.md). `--format` and `--columns` overrule.
   What was recognised, and which rows were left out and why, is said on the error stream.
 - **Results** are printed as tables for people; `--json` prints one JSON object, and `--csv` a table
-  for machines, instead. What is no number is `null`, or an empty cell. `-o` writes a file, all of
-  it or nothing.
+  for machines, instead. What is no number is `null`, or an empty cell.
+- **Output**: `-o` writes a file, all of it or nothing. Where the name is a link, the file that it
+  leads to is replaced and keeps its permissions; into pipes and devices, such as `/dev/stdout`, is
+  written as it comes. No output replaces a file that the command reads, or another output.
 - **Seeds**: `--seed` is 0 unless you say otherwise, so the same command gives the same result, with
   any number of `--jobs`.
 - **Progress bars** are shown on a terminal and never in a pipe; `--quiet` leaves them and all
   remarks out. Warnings stay, one line each.
-- **Exit codes**: 0 done, 1 the work failed, 2 bad input or usage. What is wrong is said in a line.
+- **Exit codes**: 0 done, 1 the work failed, 2 bad input or usage, or too little memory. What is
+  wrong is said in a line.
 
 A first try, without data of your own:
 

@@ -18,7 +18,8 @@ from tercet.cli.common import (
     several,
     share,
 )
-from tercet.cli.output import say, to_json
+from tercet.cli.files import inputs_of, output_place
+from tercet.cli.output import say, to_json, without_python
 
 __all__ = ["add_to", "run"]
 
@@ -79,7 +80,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--out",
-        type=Path,
+        type=output_place,
         metavar="PATH",
         help="a file ending in .html, or a folder for page, pictures, tables and maps "
         "(default: the name of the answers, ending in .html)",
@@ -98,8 +99,7 @@ def run(options: argparse.Namespace) -> int:
     if out is None and not options.json:
         out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
     if out is not None:
-        check_target(out, options.file)
-        check_target(out, options.names)
+        check_target(out, *inputs_of(options))
     reading = read_answers(options)
     findings = analyse(
         reading,
@@ -120,6 +120,6 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(to_json(as_json(findings)))
     else:
-        say(in_lines(findings))
+        say(without_python(in_lines(findings), options))
         say(f"The report: {written[0]}")
     return 0

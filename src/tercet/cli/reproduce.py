@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli.common import Formatter, jobs
+from tercet.cli.files import output_place
 
 __all__ = ["add_to", "run"]
 
@@ -50,11 +51,15 @@ def add_to(commands: Any) -> None:
         help="five repeats and all grids, an hour or two on two cores",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("reproduction"), metavar="DIR", help="where to write to"
+        "--out",
+        type=output_place,
+        default=Path("reproduction"),
+        metavar="DIR",
+        help="where to write to",
     )
     parser.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no table")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,9 +17,10 @@ from tercet.cli.common import (
     read_answers,
     several,
 )
+from tercet.cli.files import input_file
 from tercet.cli.maps import LEVEL, problems_of, provisional
 from tercet.cli.models import LEARNED, MODELS, make_estimator
-from tercet.cli.output import Result, cell, check_out, emit, write_rows
+from tercet.cli.output import Result, cell, emit, write_rows
 
 if TYPE_CHECKING:
     from tercet.triplets import Triplets
@@ -53,7 +54,7 @@ def add_to(commands: Any) -> None:
     add_reading(parser)
     parser.add_argument(
         "--stimuli",
-        type=Path,
+        type=input_file,
         metavar="FILE",
         help="two columns: the name (or number) of every object, and its physical value",
     )
@@ -94,7 +95,6 @@ def run(options: argparse.Namespace) -> int:
     """Scale, print and write."""
     from tercet.uses.scale import perceptual_scale
 
-    check_out(options.out, options.file, options.stimuli)
     triplets = read_answers(options).triplets
     found = perceptual_scale(
         triplets,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import add_command, add_out, add_quiet, add_seed, count, positive, share
-from tercet.cli.output import check_out, note, write_csv
+from tercet.cli.files import output_file
+from tercet.cli.output import note, write_csv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ def add_to(commands: Any) -> None:
         help="who answer equally many questions, all alike (default: 10)",
     )
     parser.add_argument(
-        "--points", type=Path, metavar="FILE", help="write the true points to FILE (CSV)"
+        "--points", type=output_file, metavar="FILE", help="write the true points to FILE (CSV)"
     )
     add_seed(parser)
     add_quiet(parser)
@@ -82,8 +82,6 @@ def run(options: argparse.Namespace) -> int:
     from tercet.simulate import answer, random_comparisons
     from tercet.triplets import Triplets
 
-    check_out(options.out)
-    check_out(options.points, options.out)
     rng = np.random.default_rng(options.seed)
     points = _world(options, rng)
     asked = random_comparisons(len(points), options.answers, replace=True, random_state=rng)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import (
@@ -20,12 +19,12 @@ from tercet.cli.common import (
     read_answers,
     read_names,
 )
+from tercet.cli.files import input_file
 from tercet.cli.maps import problems_of, provisional
-from tercet.cli.output import Result, cell, check_out, emit, write_rows
+from tercet.cli.output import Result, cell, emit, write_rows
 from tercet.cli.predict import read_comparisons
 
 if TYPE_CHECKING:
-    from tercet.ensemble import Ensemble
     from tercet.triplets import Triplets
     from tercet.uses.active.suggestions import Suggestions
 
@@ -58,18 +57,18 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "map",
         metavar="MAP",
-        type=Path,
+        type=input_file,
         nargs="?",
         help="from posterior or bootstrap (npz); not needed for --strategy random",
     )
     parser.add_argument(
         "--answers",
-        type=Path,
+        type=input_file,
         metavar="FILE",
         help="the answers so far, which are not asked again",
     )
     parser.add_argument(
-        "--pending", type=Path, metavar="FILE", help="comparisons that wait for an answer"
+        "--pending", type=input_file, metavar="FILE", help="comparisons that wait for an answer"
     )
     parser.add_argument(
         "-k", "--count", type=count, default=10, metavar="N", help="how many (default: 10)"
@@ -105,11 +104,9 @@ def run(options: argparse.Namespace) -> int:
     """Choose, print and write."""
     from tercet.uses.active import suggest
 
-    check_out(options.out, options.map, options.answers, options.pending, options.names)
     check_given(options)
-    known: Ensemble | Triplets = (
-        read_objects(options) if options.map is None else load_map(options.map)
-    )
+    ensemble = None if options.map is None else load_map(options.map)
+    known = read_objects(options) if ensemble is None else ensemble
     answers = pending = None
     if options.map is not None and options.answers is not None:
         answers = read_comparisons(options, known, options.answers).triplets

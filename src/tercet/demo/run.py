@@ -11,7 +11,7 @@ from tercet.demo.world import make_world
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io import read_file, write_triplets
-from tercet.report import Settings, analyse, in_lines, write_report
+from tercet.report import Settings, analyse, check_target, in_lines, write_report
 
 __all__ = ["main", "run_demo"]
 
@@ -32,6 +32,7 @@ def run_demo(
     progress : bool, optional
         Whether to show progress bars; by default on a terminal only.
     """
+    check_target(out / "report.html")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

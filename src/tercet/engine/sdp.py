@@ -267,7 +267,7 @@ def solve_kernel(
     if not converged:
         reason = (
             f"stopped after {n_iter} iterations at a relative duality gap of {gap:.1e}, above the "
-            f"tolerance {tol:.1e}; raise max_iter or tol, or lower C"
+            f"tolerance {tol:.1e} (in Python: raise max_iter or tol, or lower C)"
         )
     return KernelSolution(best, objective, bound, n_iter, converged, reason, slack_weight)
 

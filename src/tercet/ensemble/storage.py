@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 from tercet import models
 from tercet.ensemble.draws import Draws, check_draws
 from tercet.errors import InputError, TercetError
+from tercet.files import whole_file
 from tercet.models import Model
 
 FORMAT = "tercet ensemble"
@@ -40,15 +39,8 @@ def write(path: PathLike, fields: Draws) -> None:
         arrays |= {f"{group}/{name}": column for name, column in given[group].items()}
     header = {"format": FORMAT, "version": VERSION, "model": _describe(fields.model)}
     header |= {name: given[name] for name in _PLAIN}
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        np.savez(file, header=np.array(json.dumps(header)), **arrays)
 
 
 def read(path: PathLike) -> Draws:

@@ -74,10 +74,14 @@ def find_comparisons(
     if found is None and len(arrays) == 1:
         (found,) = arrays.values()
     if found is None:
-        hint = " It is an ensemble: use tc.Ensemble.load." if "header" in arrays else ""
+        if "header" in arrays:
+            raise InputError(
+                f"{source.path} is a map, which was made of answers; give the answers (in Python: "
+                "tc.Ensemble.load reads the map)."
+            )
         raise InputError(
             f"{source.path} has no array 'triplets' (or {', '.join(map(repr, keys[1:]))}); arrays "
-            f"found: {', '.join(map(repr, arrays))}.{hint}"
+            f"found: {', '.join(map(repr, arrays))}."
         )
     return found
 

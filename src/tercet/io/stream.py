@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import time
 import warnings
@@ -13,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
-from threading import get_ident
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -186,8 +186,8 @@ def _convert(
     parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}-{get_ident()}.part")
-    _clear(folder, unfinished)
+    unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+    _clear(folder)
     try:
         unfinished.mkdir(parents=True)
         about = _copy(parts, unfinished, n_objects, names)
@@ -204,12 +204,12 @@ def _convert(
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _clear(folder: Path, mine: Path) -> None:
+def _clear(folder: Path) -> None:
     """Remove the halves that processes which were killed have left, of this copy."""
     for half in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):
         with suppress(OSError):  # another process may be done with it just now
             written = max(file.stat().st_mtime for file in (half, *half.iterdir()))
-            if half == mine or time.time() - written > _LEFT:
+            if time.time() - written > _LEFT:
                 shutil.rmtree(half, ignore_errors=True)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from tercet.errors import InputError
 from tercet.io.known import FORMATS
+from tercet.io.parquet import PARQUET, import_pyarrow
 from tercet.io.read import find_format
 from tercet.io.tidy import TIDY
 from tercet.triplets import Triplets
 
-__all__ = ["write_triplets"]
+__all__ = ["find_writer", "write_triplets"]
 
 _BY_SUFFIX = {".npy": "array", ".npz": "array", ".parquet": "parquet"}
 
@@ -41,12 +43,11 @@ def write_triplets(
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the name of a file in it.")
-    chosen = find_format(format or _BY_SUFFIX.get(target.suffix.lower(), TIDY.name))
-    if chosen.write is None:
-        known = ", ".join(each.name for each in FORMATS if each.write is not None)
-        raise InputError(f"files of format {chosen.name!r} can only be read; to write: {known}.")
+    write = find_writer(target, format)
     try:
-        chosen.write(triplets, target)
+        write(triplets, target)
+    except BrokenPipeError:  # whoever reads from a pipe has had enough
+        raise
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     except UnicodeEncodeError as error:
@@ -54,3 +55,14 @@ def write_triplets(
             f"{target} cannot be written: {error.object!r} has a character that no text file can "
             "hold (half of a pair of surrogates)."
         ) from None
+
+
+def find_writer(path: Path, name: str | None) -> Callable[[Triplets, Path], None]:
+    """What writes that format, or that of the ending; an error where nothing can."""
+    chosen = find_format(name or _BY_SUFFIX.get(path.suffix.lower(), TIDY.name))
+    if chosen.write is None:
+        known = ", ".join(each.name for each in FORMATS if each.write is not None)
+        raise InputError(f"files of format {chosen.name!r} can only be read; to write: {known}.")
+    if chosen is PARQUET:
+        import_pyarrow(path)
+    return chosen.write

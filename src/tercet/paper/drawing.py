@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tercet.errors import TercetError
 from tercet.paper.tables import Curve
-from tercet.plots.axes import COLOURS
+from tercet.plots.axes import COLOURS, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,12 +59,9 @@ _STYLE: Any = {
 @contextmanager
 def style() -> Iterator[None]:
     """Everything drawn inside looks alike."""
-    try:
-        from matplotlib import rc_context
-    except ImportError as error:
-        raise TercetError(
-            "Figures need Matplotlib, which is not installed: pip install 'tercet[plots]'."
-        ) from error
+    require_matplotlib()
+    from matplotlib import rc_context
+
     with rc_context(_STYLE):
         yield
 

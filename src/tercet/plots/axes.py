@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """A new figure of that size in inches, known to pyplot."""
+def require_matplotlib() -> None:
+    """Raise unless Matplotlib is there, which is installed with tercet; to be asked before work."""
     try:
-        from matplotlib import pyplot
+        import matplotlib  # noqa: F401
     except ImportError as error:
         raise TercetError(
-            "Plots need Matplotlib, which is not installed: pip install 'tercet[plots]'."
+            "Pictures need Matplotlib, which is not installed: pip install matplotlib."
         ) from error
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A new figure of that size in inches, known to pyplot."""
+    require_matplotlib()
+    from matplotlib import pyplot
+
     return pyplot.figure(figsize=(width, height), layout="constrained")
 
 

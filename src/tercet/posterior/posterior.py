@@ -170,7 +170,8 @@ class Posterior(Maker):
         warn_about_screens(
             triplets,
             "the posterior takes them as independent",
-            "keep one answer a screen, or use Bootstrap(..., unit='screen')",
+            "keep one answer a screen, or resample screens in a bootstrap (in Python: "
+            "Bootstrap(..., unit='screen'))",
         )
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
@@ -194,7 +195,7 @@ class Posterior(Maker):
         if not estimator.model().is_probability:
             raise InputError(
                 f"{type(estimator).__name__} is a loss, not a probability of answers, so it has no "
-                "posterior. Use Posterior with STE, TSTE or CKL, or Bootstrap, which takes all."
+                "posterior. Use STE, TSTE or CKL, or a bootstrap, which takes all."
             )
 
     def _plan(self) -> Plan:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tercet.errors import TercetError
 from tercet.plots import (
     plot_dimension,
     plot_map,
@@ -24,7 +23,7 @@ from tercet.plots import (
     plot_scale,
     plot_uncertainty,
 )
-from tercet.plots.axes import COLOURS
+from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
 from tercet.plots.words import LONGEST, families, plain
 from tercet.report.findings import Findings, Object
@@ -35,7 +34,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "draw_pictures"]
+__all__ = ["KEYS", "KINDS", "Picture", "draw_pictures"]
+
+# Of all pictures that a report may have, and of their files.
+KEYS = ("map", "sureness", "calibration", "coverage", "dimension", "residuals", "observers")
+KINDS = ("png", "svg")
 
 MOST_ROWS = 60  # objects that a scale names one below the other; more are drawn along a line
 PROVISIONAL = "provisional"
@@ -74,7 +77,7 @@ class Picture(NamedTuple):
 
     def files(self) -> dict[str, bytes]:
         """PNG and SVG, by their names."""
-        return {f"{self.key}.{kind}": self._render(kind) for kind in ("png", "svg")}
+        return {f"{self.key}.{kind}": self._render(kind) for kind in KINDS}
 
     def _render(self, kind: str) -> bytes:
         with _styled():
@@ -275,11 +278,8 @@ def _figure(width: float, height: float) -> Figure:
 @contextmanager
 def _styled() -> Iterator[None]:
     """Matplotlib as it comes, whatever the user has set, in the style of reports."""
-    try:
-        from matplotlib import style
-    except ImportError as error:
-        raise TercetError(
-            "A report needs Matplotlib, which is not installed: pip install 'tercet[plots]'."
-        ) from error
+    require_matplotlib()
+    from matplotlib import style
+
     with style.context(["default", _STYLE]):
         yield

@@ -7,11 +7,12 @@ import os
 from pathlib import Path
 
 from tercet.errors import InputError
-from tercet.files import write_whole
+from tercet.files import check_place, identity, is_stream, write_whole
+from tercet.plots.axes import require_matplotlib
 from tercet.report.as_json import as_json
 from tercet.report.findings import Findings
 from tercet.report.page import page
-from tercet.report.pictures import draw_pictures
+from tercet.report.pictures import KEYS, KINDS, draw_pictures
 from tercet.report.tables import MAKERS, tables
 
 __all__ = ["check_target", "write_report"]
@@ -19,33 +20,45 @@ __all__ = ["check_target", "write_report"]
 PAGES = (".html", ".htm")
 
 
-def check_target(out: Path | str, answers: Path | str | None = None) -> None:
+def check_target(out: Path | str, *answers: Path | str) -> None:
     """Raise unless a report can be written there; to be asked before the work, not after it.
 
     Parameters
     ----------
     out : Path or str
         As in `write_report`.
-    answers : Path or str, optional
-        A file that the report is made from, which must not be overwritten.
+    *answers : Path or str
+        Files that the report is made from, which must not be overwritten, through links either.
     """
+    require_matplotlib()
     target = Path(out)
     if not _is_page(target) and target.suffix and not target.is_dir():
         raise InputError(
             f"a report is a file that ends in .html, or a folder; got {str(out)!r}, which ends in "
             f"{target.suffix!r}."
         )
-    if answers is not None and Path(answers).resolve() in _written(target.resolve()):
-        raise InputError(
-            f"the report would overwrite {str(answers)!r}, which it is made from; name another "
-            f"{'file' if _is_page(target) else 'folder'} for it."
-        )
+    files = _written(target)
+    written = {identity(path) for path in (target, *files)} - {None}
+    for each in answers:
+        if identity(each) in written:
+            raise InputError(
+                f"the report would overwrite {str(each)!r}, which it is made from; name another "
+                f"{'file' if _is_page(target) else 'folder'} for it."
+            )
     folder = target.parent if _is_page(target) else target
+    if folder.is_symlink() and not folder.exists():
+        raise InputError(f"cannot write to {folder}: it is a link to nowhere.")
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if not there.is_dir():
         raise InputError(f"cannot write to {folder}: {there} is a file, not a folder.")
-    if not os.access(there, os.W_OK):
+    if not (is_stream(target) or os.access(there, os.W_OK)):
         raise InputError(f"cannot write to {folder}: nothing may be written in {there}.")
+    for path in files:
+        try:
+            if os.path.lexists(path):
+                check_place(path)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def write_report(findings: Findings, out: Path | str) -> list[Path]:
@@ -79,21 +92,25 @@ def write_report(findings: Findings, out: Path | str) -> list[Path]:
         if not is_page:
             written.append(folder / "map.npz")
             findings.ensemble.save(written[-1])
+    except BrokenPipeError:  # whoever reads from a pipe has had enough
+        raise
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}.") from error
     return written
 
 
-def _written(target: Path) -> set[Path]:
-    """The files that a report may write there, but for pictures."""
+def _written(target: Path) -> list[Path]:
+    """The files that a report may write there."""
     if _is_page(target):
-        return {target}
+        return [target]
     files = ["report.html", "report.json", "map.npz", *(f"{key}.csv" for key in MAKERS)]
-    return {target, *((target / file).resolve() for file in files)}
+    files += [f"{key}.{kind}" for key in KEYS for kind in KINDS]
+    return [target / file for file in files]
 
 
 def _is_page(target: Path) -> bool:
-    return target.suffix.lower() in PAGES and not target.is_dir()
+    """Whether it is a file, and not a folder; pipes and devices are."""
+    return (target.suffix.lower() in PAGES and not target.is_dir()) or is_stream(target)
 
 
 def _contents(findings: Findings) -> dict[str, bytes]:

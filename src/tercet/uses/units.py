@@ -48,7 +48,8 @@ def number_units(triplets: Triplets, unit: str | None = None) -> Index:
     if labels is None:
         raise InputError(
             f"unit={unit!r} keeps whole {unit}s together, but the answers do not say which {unit} "
-            f"they come from; give Triplets(..., {unit}s=...), or another unit."
+            f"they come from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
+            "another unit."
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 

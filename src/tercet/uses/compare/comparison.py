@@ -232,7 +232,7 @@ def _caveats(found: Comparison) -> list[str]:
         said.append(
             f"All left out in folds, since k̂ was too large for many of the {found.n_units} "
             f"{found.unit}s, so they learned from fewer answers: {_counts(folded)}. "
-            "method='kfold' treats all models alike."
+            "Folds for all (in Python: method='kfold') treat all models alike."
         )
     return said + [f"Note: {note}." for note in found.notes]
 

@@ -236,7 +236,7 @@ def _check(
         if uncertainty == "posterior":
             raise InputError(
                 "the signed-difference model has a bootstrap and no posterior here; use "
-                "uncertainty='bootstrap', or model=Posterior(CKL(1))."
+                "uncertainty='bootstrap', or another model (in Python: model=Posterior(CKL(1)))."
             )
         return
     if not isinstance(model, Embedder | Bootstrap | Posterior):

@@ -1,0 +1,97 @@
+"""The files of a command: which it reads and which it writes, checked before any work.
+
+An option that names a file says by its type what becomes of it, so no command has to remember.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from tercet.cli.output import writing
+
+__all__ = ["check_files", "input_file", "inputs_of", "output_file", "output_place"]
+
+
+def input_file(text: str) -> Path:
+    """A file that is read."""
+    return Path(text)
+
+
+def output_file(text: str) -> Path:
+    """A file that is written."""
+    return Path(text)
+
+
+def output_place(text: str) -> Path:
+    """A folder for several files, or a page; the command itself knows what it writes there."""
+    return Path(text)
+
+
+class Given(NamedTuple):
+    """A file, and what it was given as."""
+
+    path: Path
+    option: str  # such as "-o" or "FILE"
+
+
+def check_files(options: argparse.Namespace) -> None:
+    """Refuse outputs that cannot be written, or that are an input or another output.
+
+    Files are the same also where links lead to one from the other. What reading and writing them
+    needs must be installed.
+    """
+    from tercet.errors import InputError
+    from tercet.files import check_place, identity
+
+    inputs, outputs = list(_given(options, input_file)), list(_given(options, output_file))
+    for path, _ in outputs:
+        with writing(path):
+            check_place(path)
+    read = {identity(path): option for path, option in inputs}
+    read.pop(None, None)  # pipes and devices are not overwritten
+    for path, _ in outputs:
+        if (option := read.get(identity(path))) is not None:
+            raise InputError(
+                f"{path} would be overwritten, and it is read as {option}; give the output another "
+                "name."
+            )
+    for one, other in combinations(outputs, 2):
+        if (same := identity(one.path)) is not None and same == identity(other.path):
+            raise InputError(
+                f"{other.path} would be overwritten: {one.option} and {other.option} write to the "
+                "same file; give one of them another name."
+            )
+    _check_packages(options, [path for path, _ in (*inputs, *outputs)])
+
+
+def inputs_of(options: argparse.Namespace) -> list[Path]:
+    """The files that a command reads."""
+    return [path for path, _ in _given(options, input_file)]
+
+
+def _given(options: argparse.Namespace, kind: Callable[[str], Path]) -> Iterator[Given]:
+    for action in options.parser._actions:
+        path = getattr(options, action.dest, None)
+        if action.type is kind and path is not None:
+            yield Given(path, action.option_strings[0] if action.option_strings else action.metavar)
+
+
+def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:
+    """Say now, not after the work, that a package is missing which this needs."""
+    parquet = [path for path in paths if path.suffix.lower() == ".parquet"]
+    if parquet:
+        from tercet.io.parquet import import_pyarrow
+
+        import_pyarrow(parquet[0])
+    if getattr(options, "device", None) == "gpu":
+        from tercet.accelerator.device import find_device
+
+        find_device(options.device)
+    if getattr(options, "plot", None) is not None:
+        from tercet.plots.axes import require_matplotlib
+
+        require_matplotlib()
