@@ -169,3 +169,7 @@ def test_a_fixed_choice_of_the_distances_of_many():
     assert found.shape == (3, MOST_PAIRS)
     np.testing.assert_array_equal(found, distances_to_watch(points, "points"))
     assert len(np.unique(found[0])) == MOST_PAIRS
+
+
+def test_a_million_objects_can_be_watched():
+    assert distances_to_watch(np.zeros((2, 10**6, 1)), "points").shape == (2, MOST_PAIRS)

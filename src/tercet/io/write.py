@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from tercet.errors import InputError
 from tercet.io.known import FORMATS
 from tercet.io.read import find_format
 from tercet.io.tidy import TIDY
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["write_triplets"]
 
@@ -17,7 +18,7 @@ _BY_SUFFIX = {".npy": "array", ".npz": "array", ".parquet": "parquet"}
 
 
 def write_triplets(
-    triplets: Triplets,
+    triplets: Any,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> None:
@@ -30,7 +31,7 @@ def write_triplets(
 
     Parameters
     ----------
-    triplets : Triplets
+    triplets : Triplets, (m, 3) or (m, 4) array, or data frame
         The answers.
     path : path
         Where to; a file of that name is replaced.
@@ -38,6 +39,7 @@ def write_triplets(
         The name of a format that can be written; by default by the ending of the path, a tidy
         table where that says nothing.
     """
+    answers = triplets if isinstance(triplets, Triplets) else as_triplets(triplets)
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the name of a file in it.")
@@ -46,7 +48,7 @@ def write_triplets(
         known = ", ".join(each.name for each in FORMATS if each.write is not None)
         raise InputError(f"files of format {chosen.name!r} can only be read; to write: {known}.")
     try:
-        chosen.write(triplets, target)
+        chosen.write(answers, target)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     except UnicodeEncodeError as error:

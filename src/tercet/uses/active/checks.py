@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ STRATEGIES = {  # and what their scores are
     "mutual_information": "bits about the map",
     "random": "no score",
 }
+MOST_OBJECTS = 2**21 - 1  # whose comparisons can be numbered in 64 bits, as (a·n + j)·n + l
 IN_BITS = ("information_gain", "mutual_information")  # need a model that is a probability
 
 
@@ -54,6 +56,11 @@ def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
             "suggest needs an Ensemble, such as the ensemble_ of a fitted Posterior or Bootstrap; "
             f"got {type(ensemble).__name__}."
         )
+    if ensemble.n_objects > MOST_OBJECTS:
+        raise InputError(
+            f"suggest numbers comparisons, and those of {ensemble.n_objects} objects are too many; "
+            f"{MOST_OBJECTS} objects are the most."
+        )
     if strategy in IN_BITS:
         try:
             ensemble.answer_probability([[0, 1, 2]])
@@ -66,7 +73,7 @@ def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
 
 def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
     """Comparisons (m, 3) of the objects, by number or by name."""
-    if given is None or (hasattr(given, "__len__") and len(given) == 0):
+    if given is None or (isinstance(given, Sized) and len(given) == 0):
         return np.empty((0, 3), dtype=np.int64)
     try:
         rows = objects.encode(given)
