@@ -80,3 +80,16 @@ def test_names_that_differ_only_by_capitals_or_spaces():
     assert "'Cheese' and 'cheese'" in told
     assert "'br ead' and 'bread'" in told
     assert not any("capitals" in m for m in diagnose(Triplets([["a", "b", "c"], ["b", "c", "a"]])))
+
+
+def test_answers_in_any_form_are_diagnosed():
+    rows = [[0, 1, 2], [2, 1, 0]]
+    assert diagnose(rows) == diagnose(np.array(rows)) == diagnose(Triplets(rows))
+
+
+def test_messages_stay_short_whatever_the_names():
+    names = [f"{'x' * 10_000}{i}" for i in range(300)] + [f"{'X' * 10_000}{i}" for i in range(300)]
+    rows = np.arange(600).reshape(-1, 3)
+    said = diagnose(Triplets(rows, names=names))
+    assert len(said) == 4
+    assert all(len(message) < 7000 for message in said)

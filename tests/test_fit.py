@@ -333,3 +333,14 @@ def test_batches_are_even_and_neither_too_long_nor_too_short(size, count, n_work
         assert len(spans) > 2 * n_workers  # so that no worker waits long for the last
     if len(spans) > 2 * n_workers:
         assert longest * size >= LARGE // 16  # worth its way
+
+
+def test_very_many_objects_are_fitted_step_by_step(monkeypatch):
+    """A whole fit in one compiled call would be deaf to an interruption."""
+    monkeypatch.setattr("tercet.engine.fit.LARGE", 40)
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(50), (30, 1)), axis=1)[:, :3]
+    monkeypatch.setattr("tercet.engine.fit.descend_subsets", None)
+    monkeypatch.setattr("tercet.engine.fit.descend", None)
+    monkeypatch.setattr("tercet.engine.fit.announce_compilation", lambda function: None)
+    found = embed(Objective(STEModel(), 2, 0.1), build_problem(rows, 50), np.random.default_rng(0))
+    assert found.converged

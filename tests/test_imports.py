@@ -21,8 +21,8 @@ MODULES = {
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
     {"terminal"},
-    {"errors", "compiled", "files", "plain", "progress"},
-    {"checks", "parallel", "provenance"},
+    {"errors", "compiled", "files", "plain", "progress", "telling"},
+    {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},
     {"streamed"},
     {"diagnosis", "io", "models"},

@@ -201,3 +201,7 @@ def test_the_record_of_a_map_knows_how_its_chains_did():
 def test_the_page_says_how_many_distances_are_looked_at():
     page = Path(__file__).parents[1] / "docs" / "posterior.md"
     assert f"distances of up to {MOST_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())
+
+
+def test_a_million_objects_can_be_watched():
+    assert distances_to_watch(np.zeros((2, 10**6, 1)), "points").shape == (2, MOST_PAIRS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tercet.engine.fit import Objective, evaluate
-from tercet.engine.problem import EDGES_PER_TRIPLET, build_problem, take
+from tercet.engine.problem import EDGES_PER_TRIPLET, build_problem, some_pairs, take
 from tercet.models import STEModel
 from tercet.simulate import all_comparisons, random_comparisons
 
@@ -193,3 +193,23 @@ def test_memory_does_not_grow_with_the_square_of_the_objects(use_edges):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2_000 * m  # n² bits alone would be 125 GB
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 50])
+def test_all_pairs_where_they_are_few(n):
+    np.testing.assert_array_equal(some_pairs(n, 10_000), np.triu_indices(n, 1))
+
+
+def test_a_choice_of_pairs_is_that_of_the_list():
+    chosen = np.random.default_rng(0).choice(60 * 59 // 2, 100, replace=False)
+    expected = np.stack(np.triu_indices(60, 1))[:, chosen]
+    np.testing.assert_array_equal(some_pairs(60, 100), expected)
+
+
+@pytest.mark.parametrize("n", [10**6, 2**31 - 1])
+def test_pairs_of_very_many_objects_are_not_listed(n):
+    first, second = some_pairs(n, 1000)
+    number = first * n + second - (first + 1) * (first + 2) // 2
+    expected = np.random.default_rng(0).choice(n * (n - 1) // 2, 1000, replace=False)
+    assert ((first >= 0) & (first < second) & (second < n)).all()
+    np.testing.assert_array_equal(number, expected)

@@ -10,7 +10,7 @@ import scipy
 
 import tercet as tc
 from tercet.errors import InputError
-from tercet.provenance import describe, entropy_of, record, seed_for
+from tercet.provenance import as_generator, describe, entropy_of, record, seed_for
 
 # ---- seeds
 
@@ -87,3 +87,16 @@ def test_an_estimator_is_described_by_its_parameters():
     found = describe(tc.STE(2, penalty=0.5))
     assert found["class"] == "STE"
     assert {k: v for k, v in found.items() if k != "class"} == tc.STE(2, penalty=0.5).get_params()
+
+
+def test_a_generator_from_what_entropy_is_taken_from():
+    rng = np.random.default_rng(3)
+    assert as_generator(rng) is rng
+    assert as_generator(np.int64(5)).random() == np.random.default_rng(5).random()
+    assert as_generator(None).random() != as_generator(None).random()
+
+
+@pytest.mark.parametrize("state", [-1, "7", 1.5, True, [1], 10**5000], ids=type)
+def test_what_is_no_seed_makes_no_generator(state):
+    with pytest.raises(InputError, match="random_state must be None, a whole number from 0 or a"):
+        as_generator(state)

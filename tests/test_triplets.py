@@ -235,6 +235,7 @@ def test_nonsense_is_refused(answers, message):
         ({"n_objects": 0}, "n_objects must be a positive whole number, got 0"),
         ({"n_objects": 2.5}, "n_objects must be a positive whole number, got 2.5"),
         ({"n_objects": True}, "n_objects must be"),
+        ({"n_objects": 10**18}, "got 1000000000000000000; 2147483647 is the most"),
         ({"names": ["a", "b"]}, "far is 2, .* extend the names to 3"),
         ({"names": NAMES, "n_objects": 6}, "n_objects is 6, but there are 5 names"),
         ({"names": ["a", "b", "a"]}, "the name 'a' occurs twice"),
@@ -519,3 +520,63 @@ def test_response_times_are_seconds_or_unknown():
 def test_response_times_that_cannot_be(times, message):
     with pytest.raises(InputError, match=message):
         Triplets([[0, 1, 2]] * 3, response_times=times)
+
+
+# --- numbers beyond all measure
+
+
+@pytest.mark.parametrize("weight", [2.0**31 + 1, 1e9, 2.0**63, 1e30, 1.7e308])
+def test_weights_that_cannot_be_counts_are_refused(weight):
+    with pytest.raises(
+        InputError, match=r"the weights add up to [0-9.e+]+, and 2147483648 answers"
+    ):
+        Triplets([[0, 1, 2], [0, 2, 1], [1, 2, 0]], weights=[weight] * 3)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e-31])
+def test_weights_that_vanish_are_refused(weight):
+    with pytest.raises(InputError, match=r"row 1 .*: weight is .*e-.*, too small to count.*near 1"):
+        Triplets([[0, 1, 2], [0, 2, 1]], weights=[1.0, weight])
+
+
+def test_large_counts_are_counted_exactly():
+    answers = Triplets([[0, 1, 2], [0, 2, 1]], weights=[2.0**31 - 7, 7.0])
+    assert answers.n_answers == 2**31
+    assert answers.votes.tolist() == [2**31 - 7, 7]
+
+
+def test_each_vote_is_a_row():
+    answers = Triplets([[0, 1, 2], [0, 2, 1], [1, 2, 0]], weights=[2, 1, 3])
+    assert answers.each_vote().tolist() == [0, 0, 1, 2, 2, 2]
+    assert Triplets([[0, 1, 2], [0, 2, 1]]).each_vote().tolist() == [0, 1]
+    assert Triplets([[0, 1, 2]], weights=[0.5]).each_vote().tolist() == [0]
+
+
+class Counted(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return super().__eq__(other)
+
+
+def test_a_name_that_is_there_twice_is_found_without_comparing_all():
+    names = [Counted(f"n{i}") for i in range(2000)] + [Counted("n7")]
+    Counted.compared = 0
+    with pytest.raises(InputError, match="the name 'n7' occurs twice"):
+        Triplets([[0, 1, 2]], names=names)
+    assert Counted.compared < 100
+
+
+def test_a_long_name_is_cut_in_a_message():
+    long = "x" * 100_000
+    for rows in ([[long, long, "b"]], [["a", "", long]], [["a", "b", 3], ["a", "b", long]]):
+        with pytest.raises(InputError) as error:
+            Triplets(rows)
+        assert len(str(error.value)) < 400
+    with pytest.raises(InputError, match=r"not one of the 3 names\. Add it to names") as error:
+        Triplets([["a", "b", "c"]]).encode([["a", "b", long]])
+    assert len(str(error.value)) < 400

@@ -329,7 +329,7 @@ def test_sentences():
         ({"answers": [0, 100]}, "two or more whole numbers"),
         ({"answers": [200, 100]}, "rising order"),
         ({"maker": STE()}, "maker must be a Posterior or a Bootstrap"),
-        ({"like": [[0, 1, 2]]}, "like must be the Triplets of a pilot"),
+        ({"like": [[0, 1]]}, "like must be the answers of a pilot, or an Ensemble"),
     ],
 )
 def test_bad_input_is_told(settings, message):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
+from tercet.telling import closest, first_again, listed, shown
+from tercet.telling import listing as listing
 
 COLUMNS = {3: ("anchor", "near", "far"), 4: ("a", "b", "c", "d")}
 EXTRAS = {
@@ -21,6 +22,10 @@ EXTRAS = {
     "count": "weights",
     "response_time": "response_times",
 }
+
+# Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
+# Smaller weights than the least are nothing in single precision.
+LARGEST_TOTAL, LEAST_WEIGHT = 2**31, 1e-30
 
 # An index beyond this is an identifier that strayed into the data; and the number of a pair of
 # objects, i * n + j, stays far from the end of int64.
@@ -71,7 +76,7 @@ def _reject_cells(
 
     def describe(row: int) -> str:
         column = int(bad[row].argmax())
-        return f"{words[column]} is {cells[row, column : column + 1].tolist()[0]!r}, {problem}"
+        return f"{words[column]} is {shown(cells[row, column : column + 1].tolist()[0])}, {problem}"
 
     _reject_rows(np.logical_or.reduce(bad, axis=1), describe, cure, where)
 
@@ -82,7 +87,7 @@ def _reject_cells(
 def find_columns(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]]:
     """Find the columns of the comparison and the extras ("observers", …) in a table's header."""
     place: dict[str, int] = {}
-    found = ", ".join(map(repr, header)) or "none"
+    found = listed(header) or "none"
     for position, title in enumerate(header):
         word = title.strip().lower()
         if word in place and word in (*COLUMNS[3], *COLUMNS[4], *EXTRAS):
@@ -219,8 +224,8 @@ def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> IntArray
     found = np.fromiter((place.get(name, -1) for name in flat), np.int64, len(flat))
     unknown = found.reshape(cells.shape) < 0
     if unknown.any():
-        closest = difflib.get_close_matches(flat[int(unknown.argmax())], names, n=1)
-        cure = f"Did you mean {closest[0]!r}?" if closest else "Add it to names or correct it."
+        meant = closest(flat[int(unknown.argmax())], names)
+        cure = "Add it to names or correct it." if meant is None else f"Did you mean {meant!r}?"
         words = COLUMNS[cells.shape[1]]
         problem = f"which is not one of the {len(names)} names"
         _reject_cells(unknown, cells, words, problem, cure, where)
@@ -258,7 +263,7 @@ def check_comparisons(
     def same(first: int, second: int, why: str) -> None:
         def describe(row: int) -> str:
             index = int(array[row, first])
-            name = index if names is None else repr(names[index])
+            name = index if names is None else shown(names[index])
             return f"{words[first]} and {words[second]} are both {name}"
 
         _reject_rows(array[:, first] == array[:, second], describe, why, where)
@@ -278,23 +283,15 @@ def check_comparisons(
     )
 
 
-def listing(names: Sequence[str] | None, objects: Sequence[int] | IntArray, limit: int = 10) -> str:
-    """Write out the first objects, by name where they have one, and count the others."""
-    shown = [str(i) if names is None else repr(names[i]) for i in objects[:limit]]
-    more = len(objects) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
 def _check_names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise InputError(f"names must be a list of strings, got the one string {names!r}.")
+        raise InputError(f"names must be a list of strings, got the one string {shown(names)}.")
     names = list(names)
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"names[{i}] is {name!r}; every name must be a non-empty string.")
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"the name {twice!r} occurs twice in names; names must be distinct.")
+            raise InputError(f"names[{i}] is {shown(name)}; every name must be a non-empty string.")
+    if (twice := first_again(names)) is not None:
+        raise InputError(f"the name {shown(twice)} occurs twice in names; names must be distinct.")
     return tuple(map(str, names))
 
 
@@ -306,8 +303,11 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
         count = operator.index(n_objects)
     except TypeError:
         count = 0
-    if count < 1 or isinstance(n_objects, bool):
-        raise InputError(f"n_objects must be a positive whole number, got {n_objects!r}.")
+    if not 1 <= count <= LARGEST_INDEX + 1 or isinstance(n_objects, bool):
+        most = f"; {LARGEST_INDEX + 1} is the most" if count > 1 else ""
+        raise InputError(
+            f"n_objects must be a positive whole number, got {shown(n_objects)}{most}."
+        )
     if names is not None and count != len(names):
         raise InputError(
             f"n_objects is {count}, but there are {len(names)} names; leave n_objects out, or give "
@@ -336,6 +336,12 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     _reject_cells(
         ~(column > 0) | np.isinf(column), column, word, "not a positive weight", cure, where
     )
+    cure = "Multiply or divide all weights by the same number, so that they are near 1."
+    _reject_cells(column < LEAST_WEIGHT, column, word, "too small to count", cure, where)
+    if (total := float(np.clip(column, 0.0, 1e200).sum())) > LARGEST_TOTAL:
+        raise InputError(
+            f"the weights add up to {total:.3g}, and {LARGEST_TOTAL} answers are the most. {cure}"
+        )
     return column
 
 

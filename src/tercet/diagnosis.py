@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 
 from tercet.checks import IntArray, listing
 from tercet.errors import DataWarning
+from tercet.memory import need_memory
 from tercet.streamed import StreamedTriplets, blocks_of
-from tercet.triplets import Triplets
+from tercet.telling import listed, shown
+from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["diagnose", "warn_about"]
 
 
-def diagnose(triplets: Triplets | StreamedTriplets, min_answers: int = 3) -> list[str]:
+def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
     """Say in plain sentences what these answers cannot tell, whatever the model.
 
     Parameters
     ----------
-    triplets : Triplets or StreamedTriplets
+    triplets : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
         The answers. A row counts once, whatever its weight: a repeated question does not look
         at an object from another side.
     min_answers : int
@@ -32,7 +35,14 @@ def diagnose(triplets: Triplets | StreamedTriplets, min_answers: int = 3) -> lis
     list of str
         Empty if there is nothing to say.
     """
+    if not isinstance(triplets, Triplets | StreamedTriplets):
+        triplets = as_triplets(triplets)
     n, m = triplets.n_objects, len(triplets)
+    need_memory(
+        4 * n,
+        f"To look at {n} objects",
+        "if the numbers in the answers are identifiers and not positions, give them as text",
+    )
     counts = np.zeros(n, dtype=np.int64)
     for block in blocks_of(triplets):
         counts += np.bincount(block.array.ravel(), minlength=n)
@@ -45,19 +55,17 @@ def diagnose(triplets: Triplets | StreamedTriplets, min_answers: int = 3) -> lis
             f"{from_one if triplets.names is None and unseen.tolist() == [0] else ''}"
         )
     if alike := _alike(triplets):
-        listed = "; ".join(" and ".join(map(repr, names)) for names in alike[:5])
-        more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
+        groups = listed(alike, 5, lambda names: " and ".join(map(shown, names[:5])))
         messages.append(
             f"Some names differ only by capitals or spaces, and are taken as different objects: "
-            f"{listed}{more}. Correct them if they are the same."
+            f"{groups}. Correct them if they are the same."
         )
     parts = _components(triplets, counts)
     if len(parts) > 1:
-        shown = [f"[{listing(triplets.names, part)}]" for part in parts[:5]]
-        more = f" and {len(parts) - 5} more" if len(parts) > 5 else ""
+        groups = listed(parts, 5, lambda part: f"[{listing(triplets.names, part)}]")
         messages.append(
             f"The answers fall into {len(parts)} parts that share no object, so they say nothing "
-            f"about how one part lies relative to another: {', '.join(shown)}{more}. Ask "
+            f"about how one part lies relative to another: {groups}. Ask "
             "comparisons that mix the parts, or embed them one by one."
         )
     if (rare := np.flatnonzero((counts > 0) & (counts < min_answers))).size:

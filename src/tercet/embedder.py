@@ -17,18 +17,25 @@ from tercet.accelerator.device import WORTH_IT, check_device, find_device
 from tercet.diagnosis import warn_about
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
+from tercet.engine.kernels import code_of
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
+from tercet.memory import need_memory
 from tercet.metrics import satisfied
 from tercet.models import Model
-from tercet.provenance import Seed
+from tercet.provenance import Seed, as_generator
 from tercet.streamed import StreamedTriplets, blocks_of
+from tercet.telling import shown
 from tercet.triplets import Triplets, as_triplets, restore
 
 Floats = NDArray[np.float64]
 
 _UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"
 _CURE = "add a penalty (in Python: penalty=1/30), the MAP under a Gaussian prior of variance 15"
+
+
+_NUMBERS_A_SEARCH = 40  # held at once for each coordinate, roughly: steps that are remembered
+_COPIES = 3  # of draws, while they are gathered
 
 
 class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
@@ -126,11 +133,12 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         self._check_parameters()
         triplets = as_answers(X, y, self.n_objects if n_objects is None else n_objects)
         warn_about(triplets, min_answers=self.n_components + 1, stacklevel=3)
+        need_room(triplets.n_objects, self.n_components)
         problem = _as_problem(triplets)
         if init is not None:
             init = _check_init(init, (triplets.n_objects, self.n_components))
         solver = self.solver(init, work=len(triplets))
-        fit = solver.solve(problem, np.random.default_rng(self.random_state))
+        fit = solver.solve(problem, as_generator(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
         self.separable_ = unbounded and all(
@@ -215,7 +223,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         valid = is_count(self.n_init) or self.n_init == "auto"
         require(self, "n_init", valid, "'auto' or a positive whole number")
         check_device(self.device)
-        self.model()
+        code_of(self.model())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -238,6 +246,17 @@ def as_stream(
     """The stream, about as many objects as there are."""
     _refuse_signs(y)
     return stream.with_objects(n_objects)
+
+
+def need_room(n_objects: int, n_components: int, n_draws: int = 1) -> None:
+    """Raise where so many maps, with what the search for one needs, would not fit into memory."""
+    maps = "a map" if n_draws == 1 else f"{n_draws} maps"
+    fewer = "" if n_draws == 1 else " fewer of them (n_samples, n_chains),"
+    need_memory(
+        (_NUMBERS_A_SEARCH + _COPIES * (n_draws - 1)) * n_objects * n_components,
+        f"{maps[0].upper()}{maps[1:]} of {n_objects} objects in {n_components} dimensions",
+        f"use{fewer} fewer objects or fewer dimensions",
+    )
 
 
 def _refuse_signs(y: ArrayLike | None) -> None:
@@ -290,7 +309,7 @@ def require(estimator: object, name: str, valid: bool, expected: str) -> None:
     if not valid:
         raise InputError(
             f"The {name!r} parameter of {type(estimator).__name__} must be {expected}, got "
-            f"{getattr(estimator, name)!r}."
+            f"{shown(getattr(estimator, name))}."
         )
 
 

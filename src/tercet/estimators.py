@@ -14,6 +14,7 @@ from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
+from tercet.memory import need_memory
 from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel
 from tercet.models.base import check_positive
 from tercet.provenance import Seed
@@ -298,6 +299,11 @@ class KernelProgram(NamedTuple):
                 "the kernel of GNMDS needs all answers in memory; use GNMDS(..., direct=True) on "
                 "a stream."
             )
+        need_memory(
+            8 * problem.n_objects**2,
+            f"The kernel of GNMDS for {problem.n_objects} objects",
+            "use fewer objects, or GNMDS(..., direct=True), which needs no kernel",
+        )
         comparisons = problem.comparisons.astype(np.int64)
         columns = [0, 1, 0, 2] if comparisons.shape[1] == 3 else [0, 1, 2, 3]
         with one_blas_thread():

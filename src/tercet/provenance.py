@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from tercet.errors import InputError
+from tercet.telling import shown
 
 Seed = int | np.random.Generator | None
+
+_SEEDS = 2**1024  # as many digits as can be written down
 
 
 def entropy_of(random_state: Seed) -> int:
@@ -23,13 +26,24 @@ def entropy_of(random_state: Seed) -> int:
         return secrets.randbits(128)
     if isinstance(random_state, np.random.Generator):
         return int.from_bytes(random_state.bytes(16), "little")
+    return _whole(random_state)
+
+
+def as_generator(random_state: Seed) -> np.random.Generator:
+    """The generator itself, or one that begins where the number says; None begins anywhere."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(_whole(random_state))
+
+
+def _whole(random_state: object) -> int:
     whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
-    if not whole or random_state < 0:
+    if not whole or not 0 <= int(random_state) < _SEEDS:  # type: ignore[call-overload]
         raise InputError(
             "random_state must be None, a whole number from 0 or a numpy.random.Generator, got "
-            f"{random_state!r}."
+            f" {shown(random_state)}."
         )
-    return int(random_state)
+    return int(random_state)  # type: ignore[call-overload, no-any-return]
 
 
 def seed_for(entropy: int, *key: int) -> np.random.SeedSequence:

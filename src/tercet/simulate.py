@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.errors import InputError
+from tercet.memory import need_memory
 from tercet.metrics import squared_distances
-from tercet.provenance import Seed
+from tercet.numbering import count_comparisons, draw_distinct, unrank
+from tercet.provenance import Seed, as_generator
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = [
@@ -41,6 +43,8 @@ MIXTURE_COVARIANCES = np.array(
     [[[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.7], [0.7, 2.0]]]
 )
 
+_NUMBERS = 12  # held at once for each comparison, roughly, while they are made
+
 
 class ProbabilityModel(Protocol):
     """A model that gives the probability of an answer."""
@@ -53,7 +57,7 @@ class ProbabilityModel(Protocol):
 
 def gaussian_mixture(n: int = 50, *, random_state: Seed = None) -> tuple[Floats, Ints]:
     """Points (n, 2) of the paper's mixture of three Gaussians, and their component (n,)."""
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     labels = rng.integers(len(MIXTURE_MEANS), size=n)
     root = np.linalg.cholesky(MIXTURE_COVARIANCES)
     spread = np.einsum("nij,nj->ni", root[labels], rng.standard_normal((n, 2)))
@@ -65,7 +69,9 @@ def gaussian_mixture(n: int = 50, *, random_state: Seed = None) -> tuple[Floats,
 
 def all_comparisons(n: int) -> Ints:
     """All n(n − 1)(n − 2)/2 comparisons (i, j, l) with j < l, in lexicographic order."""
-    return _unrank(np.arange(_n_comparisons(n)), n)
+    count = count_comparisons(n)
+    need_memory(_NUMBERS * count, f"All {count} comparisons", "draw some by random_comparisons")
+    return unrank(np.arange(count), n)
 
 
 def random_comparisons(n: int, m: int, *, replace: bool = False, random_state: Seed = None) -> Ints:
@@ -74,57 +80,19 @@ def random_comparisons(n: int, m: int, *, replace: bool = False, random_state: S
     Memory and time grow with m only: comparisons are drawn by their number in
     ``all_comparisons(n)``, which is never listed.
     """
-    available = _n_comparisons(n)
+    available = count_comparisons(n)
     if m < 0:
         raise InputError(f"the number of comparisons must not be negative, got {m}.")
-    rng = np.random.default_rng(random_state)
+    need_memory(_NUMBERS * m, f"{m} comparisons", "ask for fewer")
+    rng = as_generator(random_state)
     if replace:
-        return _unrank(rng.integers(available, size=m), n)
+        return unrank(rng.integers(available, size=m), n)
     if m > available:
         raise InputError(
             f"{n} objects have only {available} different comparisons, {m} were asked for. "
             "Ask for fewer, or use replace=True."
         )
-    return _unrank(_distinct(available, m, rng), n)
-
-
-def _n_comparisons(n: int) -> int:
-    if n < 3:
-        raise InputError(f"a comparison needs at least 3 objects, got {n}.")
-    count = n * (n - 1) * (n - 2) // 2
-    if count > np.iinfo(np.int64).max:
-        raise InputError(f"the comparisons of {n} objects cannot be numbered in 64 bits.")
-    return count
-
-
-def _distinct(available: int, m: int, rng: np.random.Generator) -> Ints:
-    """Draw m different numbers below ``available``, uniformly and in random order."""
-    if m > available // 4:
-        return rng.permutation(available)[:m]
-    # The first m different numbers of an endless stream of draws: exactly uniform, and with at
-    # most a quarter taken, few draws are lost.
-    drawn = np.empty(0, dtype=np.int64)
-    while len(drawn) < m:
-        fresh = rng.integers(available, size=m - len(drawn) + m // 4 + 8)
-        drawn = np.concatenate([drawn, fresh])
-        first = np.unique(drawn, return_index=True)[1]
-        drawn = drawn[np.sort(first)]
-    return drawn[:m]
-
-
-def _unrank(rank: Ints, n: int) -> Ints:
-    """Comparisons (m, 3) from their lexicographic numbers."""
-    pairs = (n - 1) * (n - 2) // 2
-    anchor, pair = np.divmod(rank, pairs)
-    # Counted from the end, the pair numbered k is (low, high) with k = high(high − 1)/2 + low.
-    k = pairs - 1 - pair
-    high = ((1.0 + np.sqrt(1.0 + 8.0 * k)) / 2.0).astype(np.int64)
-    high -= high * (high - 1) // 2 > k  # the square root may round either way
-    high += high * (high + 1) // 2 <= k
-    low = k - high * (high - 1) // 2
-    others = np.stack([n - 2 - high, n - 2 - low], axis=1)
-    others += others >= anchor[:, None]  # step over the anchor
-    return np.column_stack([anchor, others])
+    return unrank(draw_distinct(available, m, rng), n)
 
 
 # ---- answers
@@ -181,7 +149,7 @@ def answer(
     if not 0.0 <= noise < np.inf:
         raise InputError(f"noise must be a standard deviation of at least 0, got {noise}.")
     _check_share(lapse, "lapse")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     rows, near, far = _distances(points, comparisons, precomputed)
     if noise > 0:
         with np.errstate(divide="ignore"):  # log 0 = −∞ stays nearest under any noise
@@ -233,7 +201,7 @@ def answers_from_model(
     if p.shape != (len(rows),) or not ((p >= 0) & (p <= 1)).all():
         raise InputError("a model must give one probability in [0, 1] for every comparison.")
     p = (1.0 - lapse) * p + lapse / 2.0
-    return _orient(rows, np.random.default_rng(random_state).random(len(rows)) < p)
+    return _orient(rows, as_generator(random_state).random(len(rows)) < p)
 
 
 def noisy_triplets(
@@ -258,10 +226,10 @@ def noisy_triplets(
     n = len(np.asarray(points))
     if fraction is not None and m is None:
         _check_share(fraction, "fraction")
-        m = round(fraction * _n_comparisons(n))
+        m = round(fraction * count_comparisons(n))
     elif m is None or fraction is not None:
         raise InputError("give either m, the number of comparisons, or fraction, their share.")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     comparisons = random_comparisons(n, m, replace=replace, random_state=rng)
     return Triplets(answer(points, comparisons, noise=noise, random_state=rng), n_objects=n)
 
@@ -312,6 +280,7 @@ def pinned_kernel(stimuli: ArrayLike, lengthscale: float) -> Floats:
     if not 0.0 < lengthscale < np.inf:
         raise InputError(f"lengthscale must be positive, got {lengthscale}.")
     s = _stimuli(stimuli)
+    need_memory(4 * len(s) ** 2, f"The covariances of {len(s)} stimuli", "give fewer stimuli")
     pins = np.array([0.0, 1.0])
 
     def k(a: Floats, b: Floats) -> Floats:
@@ -347,7 +316,7 @@ def perception_functions(
     values, vectors = np.linalg.eigh(pinned_kernel(s, lengthscale))
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
     root[(s == 0.0) | (s == 1.0)] = 0.0
-    normal = np.random.default_rng(random_state).standard_normal((n_observers, len(s)))
+    normal = as_generator(random_state).standard_normal((n_observers, len(s)))
     return np.asarray(mean_perception(s) + normal @ root.T)
 
 
@@ -383,7 +352,7 @@ def observers(
     psi = np.asarray(perceptions, dtype=np.float64)
     if psi.ndim != 2 or not len(psi):
         raise InputError(f"perceptions must have shape (observers, stimuli), got {psi.shape}.")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     n, answers = psi.shape[1], []
     for own in psi:
         asked = random_comparisons(n, m, replace=replace, random_state=rng)

@@ -25,8 +25,11 @@ from tercet.checks import (
     whole,
 )
 from tercet.errors import InputError
+from tercet.memory import need_memory
 
 __all__ = ["Triplets", "as_triplets"]
+
+_NUMBERS_A_VOTE = 4  # held at once, roughly, by whoever takes votes one by one
 
 
 class Triplets:
@@ -134,6 +137,12 @@ class Triplets:
     def n_answers(self) -> int:
         """How many answers were given: as many as rows, or votes where weights count them."""
         return len(self) if self.votes is None else int(self.votes.sum())
+
+    def each_vote(self) -> IntArray:
+        """Return the row of every single answer: one with three votes is there three times."""
+        need_votes(self)
+        rows = np.arange(len(self))
+        return rows if self.votes is None else np.repeat(rows, self.votes)
 
     @property
     def is_quadruplets(self) -> bool:
@@ -244,6 +253,17 @@ def restore(fields: Fields) -> Triplets:
     triplets = Triplets.__new__(Triplets)
     triplets._fields = _freeze(fields)
     return triplets
+
+
+def need_votes(triplets: Triplets) -> None:
+    """Raise an error where the answers, votes one by one, would not fit into memory."""
+    need_memory(
+        _NUMBERS_A_VOTE * triplets.n_answers,
+        "Weights that are whole numbers count answers, and to take all "
+        f"{triplets.n_answers} of them one by one",
+        "give smaller counts or, where the weights do not count answers, divide all of them by the "
+        "same number",
+    )
 
 
 def _as_rows(key: Any) -> slice | Array:

@@ -167,3 +167,15 @@ def test_there_are_enough_of_them():
 def test_columns_that_are_not_there(save, content, format):  # noqa: A002
     with pytest.raises(InputError):
         read_file(save(content), format=format, columns={"anchor": "nowhere"})
+
+
+@pytest.mark.parametrize("kind", [None, "tidy", "odd-one-out", "screens", "psychopy"])
+@pytest.mark.parametrize("width", [1, 2000])
+def test_very_many_columns_make_no_long_message(kind, width, tmp_path):
+    titles = [f"{'t' * width}{i}" for i in range(20_000 // width + 50)]
+    rows = [titles, ["x"] * len(titles), ["y"] * len(titles)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(map(",".join, rows)))
+    with pytest.raises(InputError) as error:
+        read_file(path, format=kind)
+    assert len(str(error.value)) < 3100

@@ -27,6 +27,7 @@ from tercet.accelerator.lockstep import (
 )
 from tercet.accelerator.target import Data, Form
 from tercet.align import generalised_procrustes
+from tercet.engine.problem import some_pairs
 
 LENGTH = 1.5  # mean length of a trajectory, in standard deviations, until a better one is found
 LENGTHS = (0.7, 1.0, 1.5, 2.2, 3.3, 5.0)  # that are tried
@@ -238,10 +239,7 @@ def _forgetting(values: Floats, variance: Floats) -> Floats:
 
 def _watched(kept: Kept) -> Floats:
     """Distances, log-posterior, and eta (C, S, K)."""
-    first, second = np.triu_indices(kept.points.shape[2], 1)
-    if len(first) > _PAIRS:
-        chosen = np.random.default_rng(0).choice(len(first), _PAIRS, replace=False)
-        first, second = first[chosen], second[chosen]
+    first, second = some_pairs(kept.points.shape[2], _PAIRS)
     points = kept.points.astype(np.float64)
     apart = points[:, :, first] - points[:, :, second]
     distances = np.linalg.norm(apart, axis=3)

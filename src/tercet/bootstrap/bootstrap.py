@@ -36,6 +36,7 @@ from tercet.embedder import (
     Embedder,
     Floats,
     as_stream,
+    need_room,
     oriented,
 )
 from tercet.engine.backend import count_own_threads, fit_anywhere
@@ -184,6 +185,7 @@ class Bootstrap(Maker):
         if isinstance(X, StreamedTriplets):
             return self._fit_stream(as_stream(X, y, n_objects))
         triplets = oriented(as_triplets(X, n_objects), y)
+        need_room(triplets.n_objects, self.estimator.n_components, self.n_samples)
         warn_about(triplets, min_answers=self.estimator.n_components + 1, stacklevel=3)
         if self.unit == "answer":
             instead = " and parametric=False" if self.parametric else ""
@@ -264,6 +266,7 @@ class Bootstrap(Maker):
                 "a stream is resampled answer by answer: leave out unit and parametric, or read "
                 "the answers into memory with tc.read_triplets."
             )
+        need_room(stream.n_objects, self.estimator.n_components, self.n_samples)
         warn_about(stream, min_answers=self.estimator.n_components + 1, stacklevel=4)
         with (
             self._open_checkpoint(stream, {"device": "cpu"}) as checkpoint,
@@ -300,8 +303,7 @@ class Bootstrap(Maker):
         if self.parametric:
             rows = np.concatenate([rows, oriented(triplets, np.full(len(rows), -1)).array])
             weights = None if weights is None else np.tile(weights, 2)
-        every = np.arange(len(triplets))
-        every = every if counts is None else np.repeat(every, counts)
+        every = np.arange(len(triplets)) if counts is None else triplets.each_vote()
         units = find_units(triplets, self.unit)
         size = sample_size(self.fraction, units.number, self.unit)
         problem = build_problem(rows, triplets.n_objects, weights)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, need_votes
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -52,6 +52,7 @@ def find_units(triplets: Triplets, unit: str) -> Units:
     if unit == "answer":
         if (counts := triplets.votes) is None:
             return Units(len(triplets))
+        need_votes(triplets)
         ends = np.cumsum(counts)
         return Units(int(ends[-1]), ends)
     labels = triplets.observers if unit == "observer" else triplets.screens

@@ -38,6 +38,7 @@ from tercet.cli import (
     suggest,
 )
 from tercet.cli.common import Formatter
+from tercet.cli.ending import ended_in_any_case
 from tercet.cli.files import check_files
 from tercet.cli.output import flush, one_line, with_options
 
@@ -82,7 +83,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
-    return _run(options)
+    with ended_in_any_case(options.command, INTERRUPTED):
+        return _run(options)
 
 
 def _run(options: argparse.Namespace) -> int:

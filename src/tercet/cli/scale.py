@@ -171,6 +171,7 @@ def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     """Values by name, or in the order of the objects where these have only numbers."""
     from tercet.errors import InputError
     from tercet.io.source import Source
+    from tercet.telling import first_again, shown
 
     cells = Source(path).cells
     if len(cells.header) != 2:
@@ -183,9 +184,8 @@ def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     cells.reject_blank([0, 1])
     names = cells.text(cells.column(0)).tolist()
     values = dict(zip(names, cells.numbers(1, "value").tolist(), strict=True))
-    if len(values) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"{path}: the object {twice!r} is there twice.")
+    if (twice := first_again(names)) is not None:
+        raise InputError(f"{path}: the object {shown(twice)} is there twice.")
     if triplets.names is not None:
         return values
     missing = [i for i in range(triplets.n_objects) if str(i) not in values]

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
+from tercet.telling import listed
 
 __all__ = [
     "Ints",
@@ -99,7 +100,7 @@ def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
         header, *rows = csv.reader(read_bytes(path).decode("utf-8-sig").splitlines())
         for name in columns:
             if name not in header:
-                raise InputError(f"{path} has no column {name!r}; it has {', '.join(header)}.")
+                raise InputError(f"{path} has no column {name!r}; it has {listed(header)}.")
         for number, row in enumerate(rows, start=2):
             if len(row) != len(header):
                 raise InputError(

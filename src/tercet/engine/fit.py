@@ -16,7 +16,7 @@ from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
 from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blocks
 from tercet.engine.descent import descend, descend_subsets
-from tercet.engine.kernels import value_and_gradient
+from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.parts import Add, Map, loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
@@ -33,7 +33,7 @@ Seeds = Sequence[np.random.SeedSequence]
 # runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
 CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
-LARGE = 200_000  # comparisons; from here on a single evaluation is spread over threads
+LARGE = 200_000  # comparisons or objects; from here on one evaluation is spread over threads
 _WORTH_A_TASK = LARGE // 16  # comparisons to fit; fewer would cost more on their way to a worker
 
 _all_threads = Lock()  # large fits side by side would each open as many threads as there are cores
@@ -53,7 +53,7 @@ class Objective(NamedTuple):
     def arguments(self) -> tuple[int, float, float, float]:
         """What the compiled kernels take."""
         p, q = self.model.constants(self.n_components)
-        return type(self.model).code, float(p), float(q), float(self.penalty)
+        return code_of(self.model), float(p), float(q), float(self.penalty)
 
 
 class Options(NamedTuple):
@@ -118,7 +118,7 @@ def minimise(
     _, _, tol, max_iter = options or Options()
     floor = floor_of(objective) * _least_weight(problem)
     start = np.ascontiguousarray(start, dtype=np.float64)
-    if isinstance(problem, Problem) and len(problem.comparisons) < LARGE:
+    if isinstance(problem, Problem) and not _is_large(len(problem.comparisons), problem.n_objects):
         found = descend(*objective.arguments, problem, start, tol, floor, max_iter)
         return describe_fit(objective, *found, max_iter)
     state = lbfgs.start_state(start)
@@ -130,6 +130,14 @@ def minimise(
             status = lbfgs.advance(state, loss(X, gradient), tol, floor, max_iter)
     found = X, lbfgs.final_loss(state), lbfgs.iterations(state), status
     return describe_fit(objective, *found, max_iter)
+
+
+def _is_large(size: int, n_objects: int) -> bool:
+    """Whether so many comparisons or objects are worth all threads.
+
+    A whole fit of them as one compiled call would also be deaf to an interruption for minutes.
+    """
+    return max(size, n_objects) >= LARGE
 
 
 @contextmanager
@@ -183,7 +191,7 @@ class Descent(NamedTuple):
 
     def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons; a large problem is spread over threads."""
-        if isinstance(problem, Problem) and self._is_compiled(len(problem.comparisons)):
+        if isinstance(problem, Problem) and self._is_compiled(problem, len(problem.comparisons)):
             rows = np.arange(len(problem.comparisons))
             return self._solve_compiled(problem, [rows], [rng])[0]
         n, d = problem.n_objects, self.objective.n_components
@@ -199,7 +207,7 @@ class Descent(NamedTuple):
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
         """Fit subsets of the rows, one after the other, each with its own seed."""
         rngs = [np.random.default_rng(seed) for seed in seeds]
-        if self._is_compiled(max(map(len, subsets))):
+        if self._is_compiled(problem, max(map(len, subsets))):
             return self._solve_compiled(problem, subsets, rngs)
         parts = [take(problem, np.asarray(rows, dtype=np.int64)) for rows in subsets]
         return [self.solve(part, rng) for part, rng in zip(parts, rngs, strict=True)]
@@ -214,8 +222,9 @@ class Descent(NamedTuple):
             return self.options.n_init or 1
         return min(50, max(1, RUNS_TIMES_OBJECTS // n_objects))
 
-    def _is_compiled(self, size: int) -> bool:
-        return size < LARGE and self.init is None and not self.has_corner
+    def _is_compiled(self, problem: Problem, size: int) -> bool:
+        large = _is_large(size, problem.n_objects)
+        return not large and self.init is None and not self.has_corner
 
     @property
     def has_corner(self) -> bool:

@@ -13,7 +13,8 @@ import numpy as np
 
 from tercet.compiled import exp, inline, inline_sums, jit, jit_sums, log
 from tercet.engine.problem import Index, Problem
-from tercet.models.base import Array
+from tercet.errors import InputError
+from tercet.models.base import Array, Model
 from tercet.models.ckl import CKLModel, ckl
 from tercet.models.gnmds import GNMDSModel, gnmds
 from tercet.models.soe import SOEModel, soe
@@ -24,6 +25,24 @@ BLOCK = 256
 
 _STE, _TSTE, _CKL = STEModel.code, TSTEModel.code, CKLModel.code
 _GNMDS, _SOE = GNMDSModel.code, SOEModel.code
+_MODELS: tuple[type[Model], ...] = (STEModel, TSTEModel, CKLModel, GNMDSModel, SOEModel)
+
+
+def code_of(model: Model) -> int:
+    """The code by which compiled code knows a model; an error where it would compute another."""
+    kind = type(model)
+    for known in _MODELS:
+        if getattr(kind, "code", None) == known.code:
+            if kind.kernel is known.kernel and kind.loss is known.loss:
+                return known.code
+            break
+    names = ", ".join(known.__name__ for known in _MODELS)
+    raise InputError(
+        f"{kind.__name__} is no model that the engine can fit; it knows {names}. To add a model "
+        "takes a compiled kernel and a code of its own, both known to model_loss and code_of in "
+        "tercet/engine/kernels.py (and to tercet/accelerator/models.py for a GPU): see "
+        "CONTRIBUTING.md."
+    )
 
 
 @jit

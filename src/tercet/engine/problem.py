@@ -66,6 +66,25 @@ def build_problem(
     return problem if use_edges is False else _number_edges(problem, always=bool(use_edges))
 
 
+def some_pairs(n_objects: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two objects of all pairs i < j, or of a random choice of ``most``, always the same.
+
+    Pairs are numbered row by row, (0, 1), (0, 2), …, and chosen by their number, so that not even
+    a million objects need a list of all.
+    """
+    n = n_objects
+    count = n * (n - 1) // 2
+    number = np.arange(min(count, most))
+    if count > most:
+        number = np.random.default_rng(0).choice(count, most, replace=False)
+    # Counted from the end, row n - 2 - r begins, backwards, at the number r (r + 1) / 2.
+    from_end = count - 1 - number
+    row = ((np.sqrt(8.0 * from_end + 1.0) - 1.0) / 2.0).astype(np.int64)
+    row -= row * (row + 1) // 2 > from_end  # the square root may round either way
+    row += (row + 1) * (row + 2) // 2 <= from_end
+    return n - 2 - row, n - 1 - (from_end - row * (row + 1) // 2)
+
+
 @jit
 def take(problem: Problem, rows: NDArray[np.int64]) -> Problem:
     """Return the problem of some of the caller's rows, which may repeat; its rows are sorted."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tercet.align import align, generalised_procrustes
 from tercet.errors import InputError
+from tercet.memory import need_memory
 from tercet.models import Model
 from tercet.triplets import Triplets
 
@@ -174,6 +175,9 @@ def _check_provenance(provenance: Mapping[str, Any] | None) -> dict[str, Any]:
 def encode_pairs(pairs: ArrayLike | None, n: int, names: tuple[str, ...] | None) -> Index:
     """Pairs of objects, by number or by name, as (m, 2) numbers; all pairs i < j by default."""
     if pairs is None:
+        need_memory(
+            2 * n**2, f"All {n * (n - 1) // 2} pairs of {n} objects", "name the pairs to look at"
+        )
         return np.stack(np.triu_indices(n, 1), axis=1)
     cells = np.asarray(pairs)
     if cells.ndim != 2 or cells.shape[1] != 2 or cells.dtype.kind not in "iuUO":

@@ -18,6 +18,7 @@ from tercet.ensemble.averages import Average, average_all, average_sampled, choo
 from tercet.ensemble.draws import encode_pairs
 from tercet.ensemble.held import Held
 from tercet.errors import InputError
+from tercet.memory import need_memory
 from tercet.metrics import check_threshold
 from tercet.parallel import count_threads, in_order
 from tercet.provenance import Seed
@@ -72,7 +73,7 @@ class Ensemble(Held):
         pairs : (m, 2) array of numbers or names, optional
             Default: all pairs i < j, in the order of SciPy's pdist.
         """
-        return self._distances(encode_pairs(pairs, self.n_objects, self.names))
+        return self._distances(self._pairs(pairs))
 
     def distance_interval(self, pairs: ArrayLike | None = None, level: float = 0.95) -> Floats:
         """Interval (m, 2) that holds the share ``level`` of the draws of each distance."""
@@ -147,6 +148,13 @@ class Ensemble(Held):
         """
         chosen = method or default_method(len(self))
         uncertainty.check_method(chosen)
+        n = self.n_objects
+        need_memory(
+            2 * n**2 + n * len(self),
+            f"All comparisons of one anchor among {n} objects",
+            "ask about some comparisons with triplet_probability, or about their average with "
+            "average_uncertainty, which takes a sample",
+        )
         return self._each_anchor(chosen, count_threads(n_jobs))
 
     def _each_anchor(self, method: str, n_jobs: int) -> Iterator[tuple[int, Floats]]:
@@ -275,7 +283,7 @@ class Ensemble(Held):
                 "choose draws with [...] first."
             )
         rows = np.argsort(self.chains, kind="stable").reshape(len(labels), -1)
-        chosen = encode_pairs(pairs, self.n_objects, self.names)
+        chosen = self._pairs(pairs)
         names = self.names or tuple(map(str, range(self.n_objects)))
         coords: dict[str, Any] = {
             "chain": labels,
@@ -295,6 +303,16 @@ class Ensemble(Held):
         return storage.to_arviz(posterior, stats, coords, dims)
 
     # --- inside -------------------------------------------------------------------------------
+
+    def _pairs(self, pairs: ArrayLike | None) -> Index:
+        """Pairs (m, 2) whose distances in all draws fit into memory."""
+        chosen = encode_pairs(pairs, self.n_objects, self.names)
+        need_memory(
+            len(chosen) * len(self),
+            f"The distances of {len(chosen)} pairs in {len(self)} draws",
+            "give fewer pairs, or choose draws with [...] first",
+        )
+        return chosen
 
     @cached_property
     def _columns(self) -> Floats:

@@ -16,6 +16,7 @@ from tercet.io.archive import pack, unpack
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
+from tercet.telling import listed
 from tercet.triplets import Triplets, restore
 
 __all__ = ["ARRAY", "FIELDS", "extras_of", "find_comparisons", "known_of", "refuse_columns"]
@@ -81,7 +82,7 @@ def find_comparisons(
             )
         raise InputError(
             f"{source.path} has no array 'triplets' (or {', '.join(map(repr, keys[1:]))}); arrays "
-            f"found: {', '.join(map(repr, arrays))}."
+            f"found: {listed(list(arrays))}."
         )
     return found
 

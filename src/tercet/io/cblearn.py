@@ -118,13 +118,14 @@ def to_cblearn(
     if votes is None:
         raise InputError("cblearn has counts and no weights, and these weights are not whole.")
     if format == "list-order":
-        return np.repeat(answers.array, votes, axis=0)
+        return answers.array[answers.each_vote()]
     turned = _turned(answers.array)
     query = _turn(answers.array, turned)
     if format == "list-count":
         return query, np.where(turned, -votes, votes)
     if format == "list-boolean":
-        return np.repeat(query, votes, axis=0), np.repeat(~turned, votes)
+        rows = answers.each_vote()
+        return query[rows], ~turned[rows]
     raise InputError(
         f"format must be 'list-order', 'list-boolean' or 'list-count', got {format!r}."
     )

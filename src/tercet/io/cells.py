@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tercet.checks import natural_key
 from tercet.errors import InputError
+from tercet.telling import listed
 
 __all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "read_words"]
 
@@ -96,7 +97,7 @@ class Cells:
         """The same, and a clear error where there is none of them."""
         place = self.find(*titles)
         if place is None:
-            found = ", ".join(map(repr, self.header))
+            found = listed(self.header)
             raise InputError(
                 f"{self.path}: the column {titles[0]!r} is missing; columns found: {found}."
             )
@@ -110,7 +111,7 @@ class Cells:
         for word, title in columns.items():
             matching = [i for i, each in enumerate(self.header) if each == title]
             if not matching:
-                found = ", ".join(map(repr, self.header))
+                found = listed(self.header)
                 raise InputError(
                     f"{self.path}: there is no column {title!r} to take as {word!r}; columns "
                     f"found: {found}."

@@ -156,8 +156,7 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
 
     Both packages expect the stimuli of a pair, and those of a triad, in rising order.
     """
-    votes = triplets.votes if triplets.weights is not None else np.ones(len(triplets), np.int64)
-    if votes is None:
+    if triplets.weights is not None and triplets.votes is None:
         raise InputError(
             f"{path}: MLDS has one row per answer, and these weights are no counts. Write CSV."
         )
@@ -176,8 +175,8 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(titles)
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
-    for row, count in zip(zip(*cells, strict=True), votes, strict=True):
-        writer.writerows([row] * count)
+    rows = list(zip(*cells, strict=True))
+    writer.writerows(rows[t] for t in triplets.each_vote())
     write_whole(path, text.getvalue().encode("utf-8"))
 
 

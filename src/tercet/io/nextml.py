@@ -15,6 +15,7 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.stimuli import name_by_number
+from tercet.telling import listed, shown
 
 __all__ = ["NEXT"]
 
@@ -134,8 +135,8 @@ def _winner(where: str, response: dict[str, Any], targets: list[dict[str, Any]],
         for target in targets:
             if _text(where, target, of_target, "") == chosen:
                 return _text(where, target, key)
-        shown = ", ".join(repr(target.get(of_target)) for target in targets)
-        raise InputError(f"{where}: {title!r} is {chosen!r:.80}, but shown were {shown:.200}.")
+        found = listed([target.get(of_target) for target in targets])
+        raise InputError(f"{where}: {title!r} is {shown(chosen)}, but shown were {found}.")
     return ""
 
 

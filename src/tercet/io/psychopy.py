@@ -21,6 +21,7 @@ from tercet.io.reading import Options, Reading
 from tercet.io.sides import KEYS, NO_RESPONSE, Keys, split_keys, tell_sides
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
+from tercet.telling import listed
 
 __all__ = ["PSYCHOPY", "read_sides"]
 
@@ -105,7 +106,7 @@ def _response(table: Cells, title: str) -> tuple[int, int | None]:
         places = [i for i, each in enumerate(table.header) if each.lower().endswith(endings)]
         filled = [i for i in places if not table.blank([i]).all()]
         if len(filled) != 1:
-            found = ", ".join(repr(table.header[i]) for i in filled or range(len(table.header)))
+            found = listed([table.header[i] for i in filled or range(len(table.header))])
             raise InputError(
                 f"{table.path}: say which column has the response, such as "
                 f"response=key_resp.keys among the columns. It may be one of: {found}."

@@ -16,6 +16,8 @@ from tercet.io.formats import Format
 from tercet.io.reading import Catch, Options, Reading, count_skipped
 from tercet.io.source import Source
 from tercet.io.stimuli import short_names
+from tercet.memory import need_memory
+from tercet.telling import first_again, listed, shown
 
 __all__ = ["SCREENS"]
 
@@ -23,6 +25,7 @@ _ANCHOR = ("anchor", "probe")
 _SHOWN = ("shown", "images")
 _KEY = "HIT_screens"  # in the JSON of Food-100
 _CATCH = "catch"
+_NUMBERS_A_COMPARISON = 16  # held at once, roughly
 _REASONS = (
     "without an answer",
     "on which nothing was left unchosen",
@@ -41,7 +44,8 @@ class _Screen(NamedTuple):
 
     def comparisons(self) -> list[tuple[str, str, str]]:
         """The chosen are nearer than the others, and if ranked each nearer than the next."""
-        far = [each for each in self.shown if each not in self.chosen]
+        chosen = set(self.chosen)
+        far = [each for each in self.shown if each not in chosen]
         rest = [
             (self.chosen[i + 1 :] if self.ranked else []) + far for i in range(len(self.chosen))
         ]
@@ -54,14 +58,14 @@ class _Screen(NamedTuple):
     def check(self, where: str) -> None:
         """Refuse what cannot be."""
         for word, objects in ("chosen", self.chosen), ("shown", self.shown):
-            twice = next((each for i, each in enumerate(objects) if each in objects[:i]), None)
-            if twice is not None:
-                raise InputError(f"{where}: {twice!r} is twice among the {word}. Remove one.")
-        unseen = next((each for each in self.chosen if each not in self.shown), None)
+            if (twice := first_again(objects)) is not None:
+                raise InputError(f"{where}: {shown(twice)} is twice among the {word}. Remove one.")
+        seen = set(self.shown)
+        unseen = next((each for each in self.chosen if each not in seen), None)
         if unseen is not None:
             raise InputError(
-                f"{where}: {unseen!r} was chosen, but is not among the shown "
-                f"({', '.join(map(repr, self.shown[:8]))}{', …' if len(self.shown) > 8 else ''}). "
+                f"{where}: {shown(unseen)} was chosen, but is not among the shown "
+                f"({listed(self.shown, 8)}). "
                 "What is shown includes what is chosen; separate objects by |."
             )
 
@@ -89,6 +93,8 @@ def _read(source: Source, options: Options) -> Reading:
     kinds = np.array([screen.kind() for screen in screens], dtype=object)
     skipped = [count_skipped(reason, kinds == reason, about.line) for reason in _REASONS]
     asked = np.flatnonzero(kinds == "")
+    count = sum(len(screens[row].chosen) * len(screens[row].shown) for row in asked)
+    need_memory(_NUMBERS_A_COMPARISON * count, f"{source.path}: all comparisons", "split the grids")
     said = [screens[row].comparisons() for row in asked]
     objects = make_cells(source.path, _ANCHOR[:1] * 3, [row for rows in said for row in rows], [])
     if from_json:  # objects are files of images

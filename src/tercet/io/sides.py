@@ -13,6 +13,7 @@ from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.answered import Answered
 from tercet.io.stimuli import Text
+from tercet.telling import listed, shown
 
 __all__ = ["KEYS", "NO_RESPONSE", "Keys", "split_keys", "tell_sides"]
 
@@ -123,11 +124,10 @@ def _meaning(words: set[str]) -> dict[str, int] | None:
 
 def _unclear(trials: Answered, responses: Text, open_: NDArray[np.bool_]) -> str:
     values = sorted(set(responses[open_].tolist()), key=natural_key)
-    found = ", ".join(f"{value!r:.60}" for value in values[:8])
-    more = f" and {len(values) - 8} more" if len(values) > 8 else ""
+    found = listed(values, 8)
     row = int(open_.argmax())
     return (
-        f"{trials.table.where(row)}: the response is {responses[row]!r:.60}, and which side it "
-        f"means cannot be told; responses found: {found}{more}. Say which mean left and right, "
+        f"{trials.table.where(row)}: the response is {shown(responses[row])}, and which side it "
+        f"means cannot be told; responses found: {found}. Say which mean left and right, "
         "such as left_key=f, right_key=j among the columns."
     )

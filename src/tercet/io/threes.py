@@ -14,6 +14,7 @@ from tercet.io.cells import Cells
 from tercet.io.choices import BESIDE, Choices, beside, reject_equal
 from tercet.io.reading import Options, Reading, count_skipped
 from tercet.io.source import Source
+from tercet.telling import listed
 
 __all__ = ["Threes"]
 
@@ -60,7 +61,7 @@ class Threes:
         table = self._table(source, options)
         layout = self._layout({title.lower() for title in table.header})
         if layout is None:
-            found = ", ".join(map(repr, table.header))
+            found = listed(table.header)
             raise InputError(
                 f"{table.path}: the columns {', '.join(self.headerless)} are needed; columns "
                 f"found: {found}. Say which is which with columns, or add a header."
@@ -128,7 +129,7 @@ def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int6
     is_one = codes == chosen[:, np.newaxis]
     if not is_one.any(axis=1).all():
         row = int((~is_one.any(axis=1)).argmax())
-        found = ", ".join(repr(table.unique[code]) for code in codes[row])
+        found = listed([table.unique[code] for code in codes[row]])
         raise InputError(
             f"{table.where(row)}: {table.header[one]} is {table.unique[chosen[row]]!r}, which is "
             f"not one of those shown ({found}). Correct or remove the line."

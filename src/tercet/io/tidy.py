@@ -20,6 +20,7 @@ from tercet.io.cells import Cells
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
+from tercet.telling import listed
 from tercet.triplets import Triplets, restore
 
 __all__ = ["TIDY", "columns_of", "read_columns"]
@@ -112,7 +113,7 @@ def _reject_unknown_header(table: Cells) -> None:
     first, rest = table.codes[0], np.unique(table.codes[1:])
     integer = table.is_integer()
     if rest.size and all(integer[code] for code in rest) and not any(integer[i] for i in first):
-        found = ", ".join(repr(table.unique[code]) for code in first)
+        found = listed([table.unique[code] for code in first])
         raise InputError(
             f"{table.where(0)}: the header must have the columns anchor, near, far "
             f"(or a, b, c, d); columns found: {found}. Rename them, say which is which with "

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tercet.errors import InputError
 from tercet.io.known import FORMATS
 from tercet.io.parquet import PARQUET, import_pyarrow
 from tercet.io.read import find_format
 from tercet.io.tidy import TIDY
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["find_writer", "write_triplets"]
 
@@ -19,7 +20,7 @@ _BY_SUFFIX = {".npy": "array", ".npz": "array", ".parquet": "parquet"}
 
 
 def write_triplets(
-    triplets: Triplets,
+    triplets: Any,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> None:
@@ -32,7 +33,7 @@ def write_triplets(
 
     Parameters
     ----------
-    triplets : Triplets
+    triplets : Triplets, (m, 3) or (m, 4) array, or data frame
         The answers.
     path : path
         Where to; a file of that name is replaced.
@@ -40,12 +41,13 @@ def write_triplets(
         The name of a format that can be written; by default by the ending of the path, a tidy
         table where that says nothing.
     """
+    answers = triplets if isinstance(triplets, Triplets) else as_triplets(triplets)
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the name of a file in it.")
     write = find_writer(target, format)
     try:
-        write(triplets, target)
+        write(answers, target)
     except BrokenPipeError:  # whoever reads from a pipe has had enough
         raise
     except OSError as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from arviz_stats.base import array_stats
 
+from tercet.engine.problem import some_pairs
 from tercet.ensemble import Ensemble
 from tercet.ensemble.storage import to_arviz
 from tercet.errors import InputError
@@ -156,9 +157,7 @@ def quantities(ensemble: Ensemble, n_distances: int = 3) -> dict[str, Floats]:
 
 
 def _worst_distances(ensemble: Ensemble, rows: Any, count: int) -> dict[str, Floats]:
-    pairs = np.stack(np.triu_indices(ensemble.n_objects, 1), axis=1)
-    if len(pairs) > _LOOKED_AT:
-        pairs = pairs[np.random.default_rng(0).choice(len(pairs), _LOOKED_AT, replace=False)]
+    pairs = np.stack(some_pairs(ensemble.n_objects, _LOOKED_AT), axis=1)
     table = ensemble.distances(pairs)[rows]  # (chains, draws, pairs)
     r_hat = np.asarray(array_stats.rhat(table, chain_axis=0, draw_axis=1))
     worst = np.argsort(-np.nan_to_num(r_hat, nan=np.inf), kind="stable")[:count]

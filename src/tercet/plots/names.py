@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from tercet.metrics import Bools
 from tercet.plots.words import LONGEST, families, plain
@@ -206,8 +207,9 @@ def _measure(ax: Axes, texts: Sequence[str], family: list[str]) -> Floats:
 
 def _crowding(points: Floats) -> Floats:
     """How many other points are close to each, (n,)."""
-    steps = np.abs(points[:, None] - points[None]).max(axis=2)
-    return np.asarray((steps < _CLOSE).sum(axis=1), dtype=np.float64)
+    within = float(np.nextafter(_CLOSE, 0.0))
+    close = cKDTree(points).query_ball_point(points, within, p=np.inf, return_length=True)
+    return np.asarray(close, dtype=np.float64)
 
 
 def _within(boxes: Floats, inside: Floats) -> Bools:

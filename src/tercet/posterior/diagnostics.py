@@ -23,6 +23,7 @@ from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tercet.engine.problem import some_pairs
 from tercet.models.base import Array
 
 MOST_PAIRS = 50
@@ -194,10 +195,7 @@ def _normal_scores(values: Array) -> Array:
 
 def distances_to_watch(draws: Array, kind: str) -> Array:
     """Distances (S, K) of a fixed random choice of pairs, of points (S, n, d) or matrices."""
-    first, second = np.triu_indices(draws.shape[1], 1)
-    if len(first) > MOST_PAIRS:
-        chosen = np.random.default_rng(0).choice(len(first), MOST_PAIRS, replace=False)
-        first, second = first[chosen], second[chosen]
+    first, second = some_pairs(draws.shape[1], MOST_PAIRS)
     if kind == "distances":
         return np.asarray(draws[:, first, second])
     return np.asarray(np.linalg.norm(draws[:, first] - draws[:, second], axis=2))

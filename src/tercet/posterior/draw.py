@@ -15,7 +15,7 @@ from tercet.compiled import announce_compilation, jit
 from tercet.engine.backend import count_own_threads
 from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Objective
-from tercet.engine.kernels import value_and_gradient
+from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import build_problem
 from tercet.models import Model, TSTEModel
 from tercet.models.base import Array
@@ -151,7 +151,7 @@ def build_target(plan: Plan, triplets: Triplets) -> Target:
         block, (mean, sd) = prior.covariance(d), log_normal(prior)
     return Target(
         problem,
-        type(plan.model).code,
+        code_of(plan.model),
         float(p),
         float(q),
         np.asarray(np.linalg.inv(block), dtype=np.float64),

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from tercet.accelerator.device import check_device, find_device
 from tercet.checkpoint import PathLike
 from tercet.diagnosis import warn_about
-from tercet.embedder import Embedder, is_count, oriented, require
+from tercet.embedder import Embedder, is_count, need_room, oriented, require
 from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import Maker, warn_about_screens
 from tercet.errors import ConvergenceWarning, InputError
+from tercet.memory import need_memory
 from tercet.parallel import count_threads
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Drawn, Plan, draw
@@ -32,6 +33,19 @@ STARTS = ("mode", "likelihood", "likelihood_as_found")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # where all chains learn from each other
 MANY_CHAINS = 64  # from which on device="auto" takes a GPU
+
+
+def _need_room_for(plan: Plan, n_objects: int) -> None:
+    """Raise where the draws would not fit into memory."""
+    count = plan.n_chains * plan.n_samples
+    if not isinstance(plan.prior, DistancePrior):
+        need_room(n_objects, plan.n_components, count)
+        return
+    need_memory(
+        (3 * count + 6) * n_objects**2,
+        f"{count} matrices of all distances of {n_objects} objects",
+        "use fewer of them (n_samples, n_chains), or a NormalPrior, which needs no matrices",
+    )
 
 
 class Posterior(Maker):
@@ -173,6 +187,7 @@ class Posterior(Maker):
             "keep one answer a screen, or resample screens in a bootstrap (in Python: "
             "Bootstrap(..., unit='screen'))",
         )
+        _need_room_for(plan, triplets.n_objects)
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
         with self._open_checkpoint(triplets, matrices) as kept:

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from tercet.embedder import is_number
 from tercet.errors import InputError
+from tercet.memory import need_memory
 from tercet.models.base import Array
+from tercet.provenance import Seed, as_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,11 @@ class DistancePrior:
                     f"The {name} of a DistancePrior must be a number or a matrix of shape {shape} "
                     f"for {n_objects} objects, got shape {part.shape}."
                 )
+        need_memory(
+            6 * n_objects**2,
+            f"Matrices of all distances of {n_objects} objects",
+            "use fewer objects, or a NormalPrior, which needs no such matrices",
+        )
         centre = mean * (1.0 - np.eye(n_objects)) if mean.ndim == 0 else mean.copy()
         if not (np.isfinite(centre).all() and np.allclose(centre, centre.T)):
             raise InputError("The mean of a DistancePrior must be finite and symmetric.")
@@ -107,12 +114,12 @@ class DistancePrior:
         _check_covariance(W, "The W of a DistancePrior")
         return centre, np.asarray(np.linalg.cholesky(W), dtype=np.float64)
 
-    def sample(self, n_samples: int, n_objects: int, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int, n_objects: int, random_state: Seed = None) -> Array:
         """Draw matrices (n_samples, n, n) from the prior itself."""
         from tercet.posterior.elliptical import draw_symmetric
 
         centre, root = self.matrices(n_objects)
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         return np.stack([centre + draw_symmetric(root, rng) for _ in range(n_samples)])
 
     def describe(self) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _summarise(
     right: Floats = np.where(p == 0.5, 0.5, (p > 0.5).astype(np.float64))
     accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
     loss = mean_per_answer(sum_by_unit(-np.log(p) * weights, units), sizes)
-    counted = p if triplets.votes is None else np.repeat(p, triplets.votes)
+    counted = p[triplets.each_vote()]
     return Foretold(
         counted,
         how,

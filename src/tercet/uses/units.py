@@ -63,14 +63,12 @@ def single_answers(triplets: Triplets, what: str) -> Index:
     what : str
         What they are called, for the error where weights are not votes.
     """
-    if triplets.weights is None:
-        return np.arange(len(triplets))
-    if triplets.votes is None:
+    if triplets.weights is not None and triplets.votes is None:
         raise InputError(
             f"the weights of {what} are not whole numbers, so they do not say how many answers "
             "there were; give counts, or leave the weights out."
         )
-    return np.repeat(np.arange(len(triplets)), triplets.votes)
+    return triplets.each_vote()
 
 
 def default_unit(triplets: Triplets) -> str:

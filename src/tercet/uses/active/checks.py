@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ STRATEGIES = {  # and what their scores are
     "mutual_information": "bits about the map",
     "random": "no score",
 }
+MOST_OBJECTS = 2**21 - 1  # whose comparisons can be numbered in 64 bits, as (a·n + j)·n + l
 IN_BITS = ("information_gain", "mutual_information")  # need a model that is a probability
-MOST_OBJECTS = 2**21 - 1  # whose comparisons can be numbered in 64 bits
 
 
 def default_strategy(model: Model | None, method: str | None) -> str:
@@ -104,7 +104,7 @@ def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
 
 def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
     """Comparisons (m, 3) of the objects, by number or by name."""
-    if given is None or (hasattr(given, "__len__") and len(given) == 0):
+    if given is None or (isinstance(given, Sized) and len(given) == 0):
         return np.empty((0, 3), dtype=np.int64)
     try:
         rows = objects.encode(given)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tercet.compiled import inline_sums, jit_sums, log, softplus
 from tercet.ensemble import Ensemble
+from tercet.memory import need_memory
 from tercet.models import Model
 from tercet.parallel import in_order
 from tercet.uncertainty import constants_by_draw, pairwise_probability, triplet_probability
@@ -143,6 +144,11 @@ def information_gain(
     """
     answers = answers_of(ensemble)
     n, size = ensemble.n_objects, len(ensemble)
+    need_memory(
+        2 * size * n**2 + (n**3 // 2 if every else 0),
+        f"The gain of information among {n} objects in {size} draws",
+        "use strategy='mutual_information', or fewer draws",
+    )
     tables = [
         np.stack([strengths(answers, x, slice(s, s + 1))[0] for x in range(n)]).T.copy()
         for s in range(size)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tercet.bootstrap import Bootstrap
-from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import warn_about_screens
 from tercet.errors import ConvergenceWarning, DataWarning
 from tercet.parallel import count_threads
@@ -31,7 +31,7 @@ def plan_answers(
     noise: float | None = None,
     lapse: float | None = None,
     shape: str | None = None,
-    like: Triplets | Ensemble | None = None,
+    like: Any = None,
     measure: str = "accuracy",
     target: float | None = None,
     assurance: float = 0.5,
@@ -61,9 +61,9 @@ def plan_answers(
         Share of answers given by a coin; 0 by default.
     shape : {"normal", "mixture"}, optional
         A round cloud of points, the default, or the paper's three clusters in the plane.
-    like : Triplets or Ensemble, optional
+    like : Ensemble, Triplets, (m, 3) array or data frame, optional
         A pilot. Worlds are draws of its ensemble, with their own noise. New answers are added to
-        those of Triplets: the plan says how many *more*. An Ensemble does not hold its answers:
+        those of the pilot: the plan says how many *more*. An Ensemble does not hold its answers:
         the plan is for a new experiment with the same objects.
     measure : {"accuracy", "sure", "radius", "agreement"}
         "accuracy": share of all comparisons that the map has right. "sure": share of which it is
@@ -115,9 +115,11 @@ def plan_answers(
         n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
     )
     steps = None if answers is None else check_steps(answers, setting.base)
-    if isinstance(like, Triplets):
+    if isinstance(setting.like, Triplets):
         warn_about_screens(
-            like, "the plan takes them as independent", "keep one answer a screen for the plan"
+            setting.like,
+            "the plan takes them as independent",
+            "keep one answer a screen for the plan",
         )
     entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
     with warnings.catch_warnings(), progress_bar(0, "maps", progress) as bar:

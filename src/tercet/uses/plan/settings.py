@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count, is_number
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.estimators import CKL
+from tercet.memory import need_memory
 from tercet.posterior import DistancePrior, Posterior
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, as_triplets
 from tercet.uses.plan.needed import fewest_worlds
 from tercet.uses.plan.worlds import SHAPES
 
@@ -45,7 +46,7 @@ def settle(
     noise: float | None,
     lapse: float | None,
     shape: str | None,
-    like: Triplets | Ensemble | None,
+    like: Any,
     assurance: float,
     repeats: int | None,
     limit: int | None,
@@ -53,12 +54,18 @@ def settle(
 ) -> Setting:
     """Check everything, and settle what is left open."""
     if like is not None:
+        like = _read_pilot(like)
         n, d = _of_pilot(like, n_objects, n_components, noise, lapse, shape)
     else:
         d = DIMENSION if n_components is None else n_components
         noise, lapse = NOISE if noise is None else noise, LAPSE if lapse is None else lapse
         shape = SHAPE if shape is None else shape
         n = _check_world(n_objects, d, noise, lapse, shape)
+    need_memory(
+        6 * n**2,
+        f"All comparisons of one anchor among {n} objects, which a plan looks at,",
+        "plan for fewer objects",
+    )
     if not (is_number(assurance) and 0.0 < assurance < 1.0):
         raise InputError(f"assurance must lie between 0 and 1, such as 0.5, got {assurance!r}.")
     fewest = fewest_worlds(assurance)
@@ -103,6 +110,18 @@ def check_steps(answers: Sequence[int], base: int) -> list[int]:
     return [base + int(m) for m in steps]
 
 
+def _read_pilot(like: Any) -> Triplets | Ensemble:
+    """The ensemble, or the answers of a pilot as Triplets."""
+    if isinstance(like, Ensemble):
+        return like
+    try:
+        return as_triplets(like)
+    except InputError as error:
+        raise InputError(
+            f"like must be the answers of a pilot, or an Ensemble made of them: {error}"
+        ) from error
+
+
 def _of_pilot(
     like: Triplets | Ensemble,
     n_objects: int | None,
@@ -112,11 +131,6 @@ def _of_pilot(
     shape: str | None,
 ) -> tuple[int, int]:
     """The number of objects and of dimensions of a pilot."""
-    if not isinstance(like, Triplets | Ensemble):
-        raise InputError(
-            "like must be the Triplets of a pilot, or an Ensemble made of them, got "
-            f"{type(like).__name__}; tc.as_triplets makes Triplets of an array."
-        )
     for name, value in (("noise", noise), ("lapse", lapse), ("shape", shape)):
         if value is not None:
             raise InputError(f"the pilot in like says how people answer; leave {name} out.")

@@ -9,10 +9,11 @@ import numpy as np
 
 from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
+from tercet.memory import need_memory
 from tercet.parallel import in_order
 from tercet.progress import progress_bar
 from tercet.provenance import seed_for
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, need_votes
 from tercet.uses.predictive import weights_of
 from tercet.uses.scale.difference import (
     Fits,
@@ -102,6 +103,7 @@ def draws_of(task: Task, kind: str, unit: str) -> tuple[Draw, Floats | None]:
                 "uncertainty='parametric' draws new answers, and weights that are not whole "
                 "numbers do not say how many; use counts, or uncertainty='bootstrap'."
             )
+        need_votes(triplets)
         return draw_answers(task.answer_probability(), triplets.votes), None
     units = find_units(triplets, unit)
     voted = unit == "answer" and triplets.votes is not None  # every vote is drawn on its own
@@ -130,6 +132,11 @@ def jackknife(task: Task, unit: str) -> tuple[Fits, Floats]:
     if unit == "answer" and (triplets.weights is None or triplets.votes is not None):
         # Answers that say the same about the same question leave the same gap.
         cells = np.flatnonzero(all_counts)
+        need_memory(
+            len(cells) * all_counts.size,
+            f"To leave out one answer at a time of {len(cells)} different ones",
+            "take intervals that need no jackknife, such as kind='percentile'",
+        )
         without = np.repeat(all_counts.reshape(1, -1), len(cells), axis=0)
         without[np.arange(len(cells)), cells] -= 1.0
         stands_for = all_counts.reshape(-1)[cells]

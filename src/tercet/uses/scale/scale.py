@@ -15,6 +15,7 @@ from tercet.embedder import Embedder, is_count, is_number
 from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import warn_about_screens
 from tercet.errors import InputError
+from tercet.memory import need_memory
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.provenance import Seed, entropy_of, seed_for
@@ -126,6 +127,11 @@ def perceptual_scale(
     if unit == "answer":
         instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
         warn_about_screens(triplets, "are taken one by one here", f"use unit='screen'{instead}")
+    need_memory(
+        2 * jobs * (triplets.n_objects + 1) ** 2,
+        f"A scale of {triplets.n_objects} stimuli",
+        "use fewer stimuli, or an estimator such as STE(1) as the model",
+    )
     task = resampling.fit_all(triplets, link, lapse)
     many = n_samples or SAMPLES
     fits = resampling.replicate(task, uncertainty, unit, many, entropy, jobs, progress)
