@@ -16,6 +16,7 @@ from tercet.io.archive import pack, unpack
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
+from tercet.io.untitled import reject_apart
 from tercet.triplets import Triplets, restore
 
 __all__ = ["ARRAY", "FIELDS", "extras_of", "find_comparisons", "known_of", "refuse_columns"]
@@ -111,6 +112,7 @@ def _read_text(source: Source, options: Options) -> Reading:
             f"{table.where(0)}: there are {len(table.header)} columns; an array has 3 (anchor, "
             "near, far) or 4 (a, b, c, d: a–b is closer than c–d)."
         )
+    reject_apart(table)
     cells = table.numbers_or_text(table.codes)
     if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
         cells = np.array([float(cell) for cell in table.unique])[table.codes]

@@ -35,7 +35,6 @@ Ints = NDArray[np.int64]
 
 _RESPONSE = ("resp", "response")
 _ANSWERS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-_NO_ANSWER = ("", "na", "nan", "none", "null")
 # What a row becomes if the first pair differs more, and if the second does.
 _QUAD = np.array([[2, 3, 0, 1], [0, 1, 2, 3]])
 _TRIAD = np.array([[1, 2, 0], [1, 0, 2]])
@@ -58,7 +57,7 @@ def _read(source: Source, options: Options, n: int) -> Reading:
     rows = len(table)
     places = [table.need(title) for title in _stimuli(n)]
     resp = table.need(*_RESPONSE)
-    unanswered = np.array([cell.lower() in _NO_ANSWER for cell in table.unique])[table.column(resp)]
+    unanswered = table.blank([resp])[:, 0]
     skipped = count_skipped("without an answer", unanswered, table.line)
     table = table.take(~unanswered)
     table.reject_blank(places)
