@@ -17,6 +17,7 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.untitled import reject_apart
+from tercet.io.written import check_arrays
 from tercet.triplets import Triplets, restore
 
 __all__ = ["ARRAY", "FIELDS", "extras_of", "find_comparisons", "known_of", "refuse_columns"]
@@ -48,7 +49,7 @@ def _read(source: Source, options: Options) -> Reading:
     arrays = unpack(source)
     cells = find_comparisons(source, arrays)
     given = options._asdict()
-    fields = extras_of(arrays) | {
+    fields = extras_of(source.path, arrays) | {
         field: given[field] for field in ("names", "n_objects") if given[field] is not None
     }
     try:
@@ -83,14 +84,18 @@ def find_comparisons(
     return found
 
 
-def extras_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def extras_of(path: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """What else the arrays of a file say about the comparisons; other arrays are ignored."""
-    fields: dict[str, Any] = {
-        field: arrays[key]
-        for title, field in EXTRAS.items()
-        for key in (title, field)
-        if key in arrays
-    }
+    keys = {field: [field] for field in FIELDS}
+    for title, field in EXTRAS.items():
+        keys[field] += [title]
+    fields: dict[str, Any] = {}
+    for field, known in keys.items():
+        found = [key for key in known if key in arrays]
+        if len(found) > 1:
+            raise InputError(f"{path} has both {found[0]!r} and {found[1]!r}; keep one of them.")
+        if found:
+            fields[field] = arrays[found[0]]
     if "names" in arrays:
         fields["names"] = np.atleast_1d(arrays["names"]).astype(str).tolist()
     if "n_objects" in arrays:
@@ -133,6 +138,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     known = known_of(triplets)
     suffix = path.suffix.lower()
     if suffix == ".npz":
+        check_arrays(triplets.names, path)
         arrays = {"triplets": triplets.array, "n_objects": np.array(triplets.n_objects), **known}
         write_whole(path, pack(arrays))
         return

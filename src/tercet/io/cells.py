@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.quotes import check_quotes
-from tercet.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, find_observer, is_missing, plain_title
+from tercet.titles import find_observer, is_missing
 
 __all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "read_words"]
-
-# A row of nothing but these is a header, whatever the first line has.
-_KNOWN = {*COLUMNS[3], *map(plain_title, EXTRAS), *OBSERVERS, *sum(ALSO.values(), ())}
 
 # As Python writes them, so that 1 and 01 stay apart; 18 digits always fit into int64.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -171,37 +168,6 @@ class Cells:
             raise InputError(
                 f"{self.where(row)}: the cell {self.header[places[column]]!r} {found}. {cure}"
             )
-
-    def reject_repeated_header(self) -> None:
-        """Refuse rows that are a header again, as when files are put together.
-
-        In other letters, in another order, or of other titles that are known; titles of one
-        letter may be objects as well, and are a header only where they are the same.
-        """
-        place = {cell: code for code, cell in enumerate(self.unique)}
-        again = (self.codes == [place.get(title, -1) for title in self.header]).all(axis=1)
-        again |= self._in_other_words()
-        if again.any():
-            raise InputError(
-                f"{self.where(int(again.argmax()))}: the header comes again "
-                f"({np.count_nonzero(again)} in all), as when files are put together. "
-                "Remove the line; if the order of its columns is another, correct the lines below."
-            )
-
-    def _in_other_words(self) -> NDArray[np.bool_]:
-        """Rows (rows,) that have all titles in any case and order, or nothing but known titles."""
-        words = [title.lower() for title in self.header]
-        if all(len(word) <= 1 for word in words):
-            return np.zeros(len(self), dtype=bool)
-        order = {word: i for i, word in enumerate(dict.fromkeys(words))}
-        cells = [cell.lower() for cell in self.unique]
-        places = np.array([order.get(cell, -1) for cell in cells], dtype=np.int64)[self.codes]
-        found: NDArray[np.bool_] = np.ones(len(self), dtype=bool)
-        for word, place in order.items():  # every title as often as in the header
-            found &= np.count_nonzero(places == place, axis=1) == words.count(word)
-        known = np.array([plain_title(cell) in _KNOWN for cell in cells], dtype=bool)[self.codes]
-        found |= known.all(axis=1) & (self.codes.shape[1] >= 3)
-        return found
 
     def text(self, codes: Codes) -> NDArray[np.object_]:
         """The cells of these codes as text."""

@@ -27,6 +27,7 @@ from tercet.io.choices import BESIDE, Choices, beside, reject_equal
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading, count_skipped
 from tercet.io.source import Source
+from tercet.io.written import check_text
 from tercet.triplets import Triplets
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
@@ -162,6 +163,8 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
         )
     shown, larger = _as_quads(triplets) if n == 4 else _as_triads(triplets, path)
     values = _values(triplets.names)
+    if values is None:
+        _reject_numbers(triplets, path)
     titles = ["resp", *(word.upper() for word in _stimuli(n))]
     stimuli: NDArray[Any] = shown + 1
     if values is not None:
@@ -177,7 +180,20 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
     for row, count in zip(zip(*cells, strict=True), votes, strict=True):
         writer.writerows([row] * count)
+    if triplets.observers is not None:
+        check_text(path, dict.fromkeys(map(str, triplets.observers.tolist())), text.getvalue())
     write_whole(path, text.getvalue().encode("utf-8"))
+
+
+def _reject_numbers(triplets: Triplets, path: Path) -> None:
+    """Refuse ranks where names are numbers too, but other ones: they would be taken for those."""
+    place = {_label(name): i for i, name in enumerate(triplets.names or ())}
+    ranks = [str(i + 1) for i in np.unique(triplets.array).tolist()]
+    if place.keys() >= {*ranks} and any(place[rank] != int(rank) - 1 for rank in ranks):
+        raise InputError(
+            f"{path}: the names are numbers that do not rise, and would be taken for ranks. Give "
+            "them in rising order, or write CSV."
+        )
 
 
 def _as_quads(triplets: Triplets) -> tuple[Ints, Ints]:

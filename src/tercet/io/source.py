@@ -16,6 +16,7 @@ from typing import Any
 
 from tercet.errors import InputError
 from tercet.io.cells import Cells, first_row, read_cells, read_words
+from tercet.io.headers import reject_repeated_header
 
 __all__ = ["Source", "parse_json"]
 
@@ -130,7 +131,7 @@ class Source:
             raise InputError(
                 f"{self.path} has a header but no answers; at least one answer is needed."
             )
-        self.cells.reject_repeated_header()
+        reject_repeated_header(self.cells)
         return self.cells
 
     @cached_property

@@ -21,6 +21,7 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.untitled import UnknownColumnsError, reject_titles
+from tercet.io.written import check_text, texts_of
 from tercet.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, find_columns
 from tercet.triplets import Triplets, restore
 
@@ -122,6 +123,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
+    check_text(path, texts_of(triplets), text.getvalue(), delimiter)
     data = text.getvalue().encode("utf-8")
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
