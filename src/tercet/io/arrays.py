@@ -16,7 +16,7 @@ from tercet.io.archive import pack, unpack
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
-from tercet.io.untitled import reject_apart
+from tercet.io.untitled import reject_apart, say_untitled
 from tercet.io.written import check_arrays
 from tercet.triplets import Triplets, restore
 
@@ -122,7 +122,8 @@ def _read_text(source: Source, options: Options) -> Reading:
     if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
         cells = np.array([float(cell) for cell in table.unique])[table.codes]
     checked = check(cells, options.n_objects, options.names, where=table.where)
-    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table))
+    note = say_untitled(len(table.header))
+    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table), note=note)
 
 
 def known_of(triplets: Triplets) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     known = known_of(triplets)
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        check_arrays(triplets.names, path)
+        check_arrays(path, triplets.names)
         arrays = {"triplets": triplets.array, "n_objects": np.array(triplets.n_objects), **known}
         write_whole(path, pack(arrays))
         return

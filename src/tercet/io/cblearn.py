@@ -258,7 +258,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     """Write .npz with the arrays triplets (or quadruplets) and responses, and what is known."""
     if path.suffix.lower() != ".npz":
         raise InputError(f"{path}: the arrays of cblearn are written as .npz; end the name so.")
-    check_arrays(triplets.names, path)
+    check_arrays(path, triplets.names)
     query, response = to_cblearn(triplets, "list-count")
     known = known_of(triplets)
     known.pop("weights", None)  # the responses count

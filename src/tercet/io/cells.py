@@ -22,6 +22,7 @@ __all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "r
 
 # As Python writes them, so that 1 and 01 stay apart; 18 digits always fit into int64.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0*)?")  # as programs write a column with a gap
 # With this mark some programs begin a file; it is within one where files were put together.
 _MARKS = re.compile("(^|[\r\n])\ufeff+")
 
@@ -174,12 +175,14 @@ class Cells:
         return np.array(self.unique, dtype=object)[codes]
 
     def numbers_or_text(self, codes: Codes) -> NDArray[Any]:
-        """Integers if the cells of these codes are all integers, and text if not."""
+        """Integers if the cells of these codes all are, such as 3 or 3.0, and text if not."""
         values = np.zeros(len(self.unique), dtype=np.int64)
         for code in np.unique(codes):
-            if not _INTEGER.fullmatch(self.unique[code]):
+            cell = self.unique[code]
+            whole = _WHOLE.fullmatch(cell) or _INTEGER.fullmatch(cell)
+            if whole is None:
                 return self.text(codes)
-            values[code] = int(self.unique[code])
+            values[code] = int(cell.partition(".")[0])
         return values[codes]
 
     def objects(self, codes: Codes, names: Iterable[str] | None) -> NDArray[Any]:

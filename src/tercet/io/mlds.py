@@ -27,7 +27,7 @@ from tercet.io.choices import BESIDE, Choices, beside, reject_equal
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading, count_skipped
 from tercet.io.source import Source
-from tercet.io.written import check_text
+from tercet.io.written import check_text, texts_of
 from tercet.triplets import Triplets
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
@@ -180,8 +180,7 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
     for row, count in zip(zip(*cells, strict=True), votes, strict=True):
         writer.writerows([row] * count)
-    if triplets.observers is not None:
-        check_text(path, dict.fromkeys(map(str, triplets.observers.tolist())), text.getvalue())
+    check_text(path, texts_of(triplets)[1:], text.getvalue())  # stimuli are numbers
     write_whole(path, text.getvalue().encode("utf-8"))
 
 

@@ -7,25 +7,26 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tercet.errors import InputError
 from tercet.io.cells import Cells
-from tercet.titles import OBSERVERS, find_observer, is_missing, plain_title
+from tercet.titles import OBSERVERS, is_missing, plain_title
 
-__all__ = ["guesses", "is_numbered", "role_of"]
+__all__ = ["UNKNOWN", "guesses", "is_numbered", "role_of"]
 
 # Words in titles, by what they say of a column; the first group that has one of them decides.
 _WORDS = {
     "beside": {"time", "times", "rt", "latency", "duration", "onset", "date", "trial", "correct"},
     "odd": {"odd", "oddone", "oddball", "oddoneout"},
-    "left": {"left"},
-    "right": {"right"},
+    "left": {"left", "links"},
+    "right": {"right", "rechts"},
     "far": {"far", "farther", "farthest", "further", "furthest", "rejected", "unchosen", "other"}
     | {"negative", "loser", "less", "least", "dissimilar", "different", "not"},
     "near": {"near", "nearer", "nearest", "close", "closer", "closest", "chosen", "selected"}
     | {"positive", "winner", "more", "most", "similar"},
     "response": {"response", "resp", "choice", "answer", "decision", "judgement", "judgment"}
-    | {"key", "keys", "pressed", "pick", "picked"},
+    | {"key", "keys", "pressed", "pick", "picked", "antwort"},
     "anchor": {"anchor", "probe", "reference", "ref", "head", "target", "standard", "center"}
-    | {"centre", "query", "cue", "sample"},
+    | {"centre", "query", "cue", "sample", "referenz"},
 }
 _STEMS = {
     *("option", "choice", "alternative", "comparison", "comp", "stimulus", "stim", "image", "img"),
@@ -33,6 +34,7 @@ _STEMS = {
 }
 _NUMBERS = {"1": "first", "a": "first", "2": "second", "b": "second", "3": "third", "c": "third"}
 _OBJECTS = ("object1", "object2", "object3")
+UNKNOWN = "…"  # in place of a title that is not clear
 
 
 def role_of(title: str) -> str | None:
@@ -52,14 +54,20 @@ def is_numbered(role: str) -> bool:
 
 
 def guesses(table: Cells) -> Iterator[dict[str, str]]:
-    """Maps from our words to titles of the table, the likeliest first."""
+    """Maps from our words to titles of the table, the likeliest first.
+
+    Where two sides and a response are there but no anchor, this has `UNKNOWN` for a title.
+    """
     header = table.header
     places: dict[str, list[int]] = {}
     for i, title in enumerate(header):
         unique = bool(title) and header.count(title) == 1
         places.setdefault((role_of(title) if unique else "beside") or "", []).append(i)
     known = {role: each[0] for role, each in places.items() if role and len(each) == 1}
-    observer = find_observer(header, lambda place: bool(table.blank([place]).all()))
+    try:
+        observer = table.find_observer()
+    except InputError:  # there are two
+        return
     beside = {} if observer is None else {"observer": header[observer]}
     rest = places.get("", [])
 
@@ -84,10 +92,10 @@ def guesses(table: Cells) -> Iterator[dict[str, str]]:
             continue
         left, right = (known[side] for side in pair)
         anchor = known.get("anchor", _one_more(table, rest, [left, right]))
-        if anchor is not None:
-            found = titles(anchor=anchor, left=left, right=right, response=response)
-            yield found
-            yield from (found | keys for keys in _keys(table, left, right, response))
+        sides = titles(left=left, right=right, response=response)
+        found = {"anchor": UNKNOWN if anchor is None else header[anchor]} | sides
+        yield found
+        yield from (found | keys for keys in _keys(table, left, right, response))
 
 
 def _one_more(table: Cells, rest: Sequence[int], objects: Sequence[int]) -> int | None:

@@ -17,7 +17,7 @@ from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.tidy import columns_of, read_columns
 from tercet.io.untitled import UnknownColumnsError
-from tercet.io.written import check_stripped, texts_of
+from tercet.io.written import check_table, texts_of
 from tercet.titles import EXTRAS, find_columns, is_missing
 from tercet.triplets import Triplets
 
@@ -114,7 +114,7 @@ def _make_table(path: str, header: list[str], parts: list[tuple[list[str], Any]]
 def _write(triplets: Triplets, path: Path) -> None:
     """Write the columns of a tidy table; names are stored once and numbered."""
     pyarrow = import_pyarrow(path)
-    check_stripped(path, texts_of(triplets))
+    check_table(path, texts_of(triplets))
     columns: dict[str, Any] = dict(columns_of(triplets))
     if triplets.names is not None:
         objects = [title for title in columns if title not in EXTRAS]

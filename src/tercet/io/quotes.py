@@ -32,7 +32,7 @@ def check_quotes(where: str, lines: Sequence[str], delimiter: str, width: int) -
         sensible = len(rows) == 1 and len(rows[0]) == width
     except csv.Error:
         sensible = False
-    alone = (_width(line, delimiter) for line in lines if line.strip())
+    alone = (_width(line, delimiter) for line in lines if line.strip('" \t\n'))
     if not sensible or all(each == width for each in alone):
         raise InputError(
             f'{where}: a quote (") opens a cell here that runs over the end of the line, and '

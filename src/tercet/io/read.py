@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tercet.errors import InputError
+from tercet.io.alike import say_alike
 from tercet.io.cells import check_columns
 from tercet.io.formats import Format
 from tercet.io.known import FORMATS
-from tercet.io.offer import guesses
+from tercet.io.offer import UNKNOWN, guesses
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.tidy import TIDY
@@ -63,7 +64,8 @@ def read_file(
     except UnknownColumnsError as error:
         said = (str(error), _advice(source, options, error), error.otherwise)
         raise InputError(" ".join(filter(None, said))) from None
-    return replace(reading, columns=columns, named=names is not None)
+    note = " ".join(filter(None, (reading.note, say_alike(reading.triplets))))
+    return replace(reading, note=note, columns=columns, named=names is not None)
 
 
 def _advice(source: Source, options: Options, error: UnknownColumnsError) -> str:
@@ -74,8 +76,11 @@ def _advice(source: Source, options: Options, error: UnknownColumnsError) -> str
         table = source.cells if source.kind == "text" else error.table
         likely = list(guesses(table))
         columns = next((each for each in likely if _reads(source, options, each)), None)
-        if columns is not None or likely:
-            return f"Likely: columns={columns or likely[0]!r}."
+        columns = columns or next(iter(likely), None)
+        if columns is not None:
+            unclear = UNKNOWN in columns.values()
+            which = f", where {UNKNOWN} is the column of what both sides were compared with"
+            return f"Likely: columns={columns!r}{which if unclear else ''}."
     return (
         "Rename them, or say which is which with columns, on the command line --columns "
         "anchor=…,near=…,far=… or, where sides were shown, anchor=…,left=…,right=…,response=…."

@@ -20,7 +20,7 @@ from tercet.io.cells import Cells
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
-from tercet.io.untitled import UnknownColumnsError, reject_titles
+from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
 from tercet.io.written import check_text, texts_of
 from tercet.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, find_columns
 from tercet.triplets import Triplets, restore
@@ -38,8 +38,7 @@ def _read(source: Source, options: Options) -> Reading:
     table = _with_header(source, options)
     reading = read_columns(table, options, TIDY.name, TIDY.title)
     if table.lines[0] == table.header_line:
-        taken = f"There are no titles: the columns are taken as {', '.join(table.header)}."
-        return replace(reading, note=f"{taken} {reading.note}".strip())
+        return replace(reading, note=say_untitled(len(table.header)))
     return reading
 
 

@@ -11,7 +11,7 @@ from tercet.io.cells import Cells
 from tercet.io.offer import is_numbered, role_of
 from tercet.titles import COLUMNS
 
-__all__ = ["UnknownColumnsError", "reject_apart", "reject_titles"]
+__all__ = ["UnknownColumnsError", "reject_apart", "reject_titles", "say_untitled"]
 
 _ENOUGH = 5  # rows after which it is no accident that a column shares nothing with the others
 
@@ -53,15 +53,13 @@ def reject_titles(table: Cells) -> None:
     roles = [role_of(cell) for cell in cells]
     usual = {role for role in roles if role is not None and not is_numbered(role)}
     fresh = [role for role, is_new in zip(roles, new, strict=True) if role is not None and is_new]
-    if (
-        not new.all()
-        and not max(2, most + 1) <= np.count_nonzero(new)
-        and len(usual) < 3
-        and len(fresh) < 2
-    ):
+    titled = new.all() or np.count_nonzero(new) >= max(2, most + 1)
+    titled = titled or len(usual) >= 3 or len(fresh) >= 2 or "observer" in fresh
+    if not titled:
         reject_apart(table)
         return
-    found, ours = ", ".join(map(repr, cells)), ",".join(COLUMNS[len(cells)])
+    found = ", ".join(f"{cell!r:.80}" for cell in cells)
+    ours = ",".join(COLUMNS[len(cells)])
     otherwise = f"If the file has no header and this is an answer, put the line {ours} before it."
     raise UnknownColumnsError(
         f"{table.where(0)}: the header must have the columns anchor, near, far (or a, b, c, d); "
@@ -69,6 +67,11 @@ def reject_titles(table: Cells) -> None:
         table,
         otherwise=otherwise,
     )
+
+
+def say_untitled(width: int) -> str:
+    """How the columns of a table without titles are taken, for a note."""
+    return f"There are no titles: the columns are taken as {', '.join(COLUMNS[width])}."
 
 
 def reject_apart(table: Cells) -> None:
