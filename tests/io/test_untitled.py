@@ -39,6 +39,7 @@ FILES = {
         "Reference photo;More similar;Less similar;VP-Nr", ";", (";7", ";8", ";7")
     ),
     "an anchor of another name": sides("Bild,left,right,response", "left", "right"),
+    "sides by a letter": sides("probe,imgL,imgR,answer", "L", "R"),
     "in German": sides("Bild,links,rechts,Antwort", "links", "rechts"),
     "a title with a comma": near_far('"artist, first","the more similar, of two",less similar'),
     "a quote in a title": near_far("it's,more similar,less similar"),

@@ -32,6 +32,7 @@ _STEMS = {
     *("option", "choice", "alternative", "comparison", "comp", "stimulus", "stim", "image", "img"),
     *("item", "object", "obj", "picture", "pic", "photo", "candidate", "word", "sound", "response"),
 }
+_SIDES = {"l": "left", "r": "right"}
 _NUMBERS = {"1": "first", "a": "first", "2": "second", "b": "second", "3": "third", "c": "third"}
 _OBJECTS = ("object1", "object2", "object3")
 UNKNOWN = "…"  # in place of a title that is not clear
@@ -43,8 +44,8 @@ def role_of(title: str) -> str | None:
         return "observer"
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=[0-9])", " ", title)
     words = re.findall(r"[^\W_]+", apart.lower())
-    if len(words) == 2 and words[0] in _STEMS and words[1] in _NUMBERS:
-        return _NUMBERS[words[1]]
+    if len(words) == 2 and words[0] in _STEMS and words[1] in _NUMBERS | _SIDES:
+        return (_NUMBERS | _SIDES)[words[1]]
     return next((role for role, known in _WORDS.items() if known.intersection(words)), None)
 
 
