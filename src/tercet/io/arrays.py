@@ -16,7 +16,7 @@ from tercet.io.archive import pack, unpack
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
-from tercet.io.untitled import reject_apart, say_untitled
+from tercet.io.untitled import is_number, reject_apart, say_untitled
 from tercet.io.written import check_arrays
 from tercet.triplets import Triplets, restore
 
@@ -31,15 +31,7 @@ def _matches(source: Source) -> bool:
     if source.kind in ("npy", "npz"):
         return True
     words = (source.words if source.kind == "text" else None) or []
-    return len(words) in COLUMNS and all(map(_is_number, words))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return len(words) in COLUMNS and all(map(is_number, words))
 
 
 def _read(source: Source, options: Options) -> Reading:
@@ -105,7 +97,7 @@ def extras_of(path: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
 def _read_text(source: Source, options: Options) -> Reading:
     table = source.headerless
-    wrong = next((code for code in table.codes.flat if not _is_number(table.unique[code])), None)
+    wrong = next((code for code in table.codes.flat if not is_number(table.unique[code])), None)
     if wrong is not None:
         row = int((table.codes == wrong).any(axis=1).argmax())
         raise InputError(

@@ -11,7 +11,7 @@ from tercet.io.cells import Cells
 from tercet.io.offer import is_numbered, role_of
 from tercet.titles import COLUMNS
 
-__all__ = ["UnknownColumnsError", "reject_apart", "reject_titles", "say_untitled"]
+__all__ = ["UnknownColumnsError", "is_number", "reject_apart", "reject_titles", "say_untitled"]
 
 _ENOUGH = 5  # rows after which it is no accident that a column shares nothing with the others
 
@@ -42,12 +42,12 @@ def reject_titles(table: Cells) -> None:
 
     The first row is titles if all of its words occur nowhere else; or if two do, and no other row
     has as many such words, which of real answers just one in so many rows has; or by its words, if
-    these are usual in titles. Integers are never titles.
+    these are usual in titles. Numbers are never titles.
     """
     first = table.codes[0]
     cells = [table.unique[code] for code in first]
     others = table.codes[(table.codes != first).any(axis=1)]  # it may come again, as titles do
-    new = ~np.isin(first, others) & ~np.array(table.is_integer())[first]
+    new = ~np.isin(first, others) & ~np.array([is_number(cell) for cell in cells])
     once = np.bincount(table.codes.ravel(), minlength=len(table.unique)) == 1
     most = int(np.count_nonzero(once[others], axis=1).max()) if len(others) else 0
     roles = [role_of(cell) for cell in cells]
@@ -67,6 +67,15 @@ def reject_titles(table: Cells) -> None:
         table,
         otherwise=otherwise,
     )
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, whole or not."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def say_untitled(width: int) -> str:
