@@ -22,6 +22,7 @@ MODULES = {
 LAYERS = [
     {"terminal"},
     {"errors", "compiled", "files", "plain", "progress", "telling"},
+    {"titles"},
     {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},
     {"streamed"},

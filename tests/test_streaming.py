@@ -174,6 +174,15 @@ def test_errors_say_the_row_of_a_part(tmp_path, small_blocks):
     assert not list(tmp_path.glob(".*"))
 
 
+def test_what_stands_for_a_missing_value_is_no_object(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"probe": ["a", "b"], "closer": ["b", "NA"], "other": ["c"] * 2}), path)
+    with pytest.raises(InputError, match=r"a.parquet: among the objects is 'NA', which stands for"):
+        tc.open_triplets(path)
+    named = tc.open_triplets(path, names=["a", "b", "c", "NA"])
+    assert named[:].array.tolist() == [[0, 1, 2], [1, 3, 2]]
+
+
 def test_files_that_cannot_be_streamed_are_refused(tmp_path):
     with pytest.raises(InputError, match="there is no file"):
         tc.open_triplets(tmp_path / "none.npy")

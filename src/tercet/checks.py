@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
-from tercet.telling import closest, first_again, listed, shown
+from tercet.telling import closest, first_again, shown
 from tercet.telling import listing as listing
-
-COLUMNS = {3: ("anchor", "near", "far"), 4: ("a", "b", "c", "d")}
-EXTRAS = {
-    "observer": "observers",
-    "screen": "screens",
-    "weight": "weights",
-    "count": "weights",
-    "response_time": "response_times",
-}
+from tercet.titles import COLUMNS as COLUMNS
+from tercet.titles import EXTRAS as EXTRAS
+from tercet.titles import find_columns as find_columns
+from tercet.titles import is_missing
 
 # Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
 # Smaller weights than the least are nothing in single precision.
@@ -84,29 +79,6 @@ def _reject_cells(
 # --- reading what we are given ----------------------------------------------------------------
 
 
-def find_columns(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]]:
-    """Find the columns of the comparison and the extras ("observers", …) in a table's header."""
-    place: dict[str, int] = {}
-    found = listed(header) or "none"
-    for position, title in enumerate(header):
-        word = title.strip().lower()
-        if word in place and word in (*COLUMNS[3], *COLUMNS[4], *EXTRAS):
-            raise InputError(f"the column {word!r} is there twice (columns found: {found}).")
-        place[word] = position
-    for columns in COLUMNS.values():
-        if all(word in place for word in columns):
-            break
-    else:
-        raise InputError(
-            "the table needs the columns anchor, near, far (or a, b, c, d for "
-            f"'a–b is closer than c–d'); columns found: {found}."
-        )
-    if "weight" in place and "count" in place:
-        raise InputError("the table has both 'weight' and 'count'; keep one of them.")
-    extras = {field: place[word] for word, field in EXTRAS.items() if word in place}
-    return tuple(place[word] for word in columns), extras
-
-
 def _read_array(values: Any) -> Array:
     """Turn values into an array without hiding a missing value or a mixture in a string."""
     if isinstance(values, np.ma.MaskedArray):
@@ -137,7 +109,12 @@ def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
     if not hasattr(answers, "columns"):
         return _read_array(answers), {}
     titles = list(answers.columns)
-    columns, places = find_columns([str(title) for title in titles])
+
+    def is_blank(place: int) -> bool:
+        column = np.asarray(answers[titles[place]], dtype=object)
+        return all(_kind(cell) == "missing" for cell in column.flat)
+
+    columns, places = find_columns([str(title) for title in titles], is_blank)
     parts = [np.asarray(answers[titles[i]]) for i in columns]
     if any(part.dtype.kind not in "iuf" for part in parts):  # or True would be stacked as 1
         parts = [part.astype(object) for part in parts]
@@ -162,13 +139,16 @@ def check_shape(cells: Array) -> None:
         )
 
 
-def _kind(value: Any) -> str:
-    """Say what one cell of an object array is; "missing", "text" and "number" have a meaning."""
+def _kind(value: Any, names: Container[Any] = ()) -> str:
+    """Say what one cell of an object array is; "missing", "text" and "number" have a meaning.
+
+    What stands for a missing value, such as "NA", is text if ``names`` has it.
+    """
     # pandas' NA and NaT are told by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return "missing"
     if isinstance(value, str):
-        return "text" if value.strip() else "missing"
+        return "missing" if is_missing(value) and value not in names else "text"
     if isinstance(value, float | np.floating):
         return "missing" if value != value else "number"
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
@@ -176,12 +156,23 @@ def _kind(value: Any) -> str:
     return f"of type {type(value).__name__}"
 
 
-def settle_types(cells: Array, words: Sequence[str], where: Where) -> Array:
-    """Return cells that are all numbers or all text, none of them missing."""
+def settle_types(
+    cells: Array, words: Sequence[str], where: Where, names: Container[Any] = ()
+) -> Array:
+    """Return cells that are all numbers or all text, none of them missing.
+
+    ``names`` are those of objects, where they are known: one may be called "NA".
+    """
     missing = "which is missing", "Remove the row or fill the gap."
     if cells.dtype.kind == "O":
-        kinds = np.array([_kind(cell) for cell in cells.flat], dtype=object).reshape(cells.shape)
-        _reject_cells(kinds == "missing", cells, words, *missing, where)
+        each = [_kind(cell, names) for cell in cells.flat]
+        kinds = np.array(each, dtype=object).reshape(cells.shape)
+        gaps = kinds == "missing"
+        if any(isinstance(cell, str) and cell.strip() for cell in cells[gaps]):
+            objects = tuple(words) in COLUMNS.values()
+            called = " If an object is called so, give the names of all objects." if objects else ""
+            missing = "which stands for a missing value", f"{missing[1]}{called}"
+        _reject_cells(gaps, cells, words, *missing, where)
         first = kinds.flat[0]
         cure = "Use names (text) everywhere, or numbers everywhere."
         if first not in ("text", "number"):
@@ -190,7 +181,8 @@ def settle_types(cells: Array, words: Sequence[str], where: Where) -> Array:
         _reject_cells(kinds != first, cells, words, problem, cure, where)
         return cells if first == "text" else np.asarray(cells.tolist())
     if cells.dtype.kind == "U":
-        _reject_cells(np.strings.strip(cells) == "", cells, words, *missing, where)
+        if any(_kind(cell, names) == "missing" for cell in set(cells.ravel().tolist())):
+            return settle_types(cells.astype(object), words, where, names)  # says which
     elif cells.dtype.kind == "f":
         _reject_cells(np.isnan(cells), cells, words, *missing, where)
     elif cells.dtype.kind not in "iu":
@@ -383,8 +375,8 @@ def check(
     extras.update({field: value for field, value in given.items() if value is not None})
 
     check_shape(cells)
-    cells = settle_types(cells, COLUMNS[cells.shape[1]], where)
     known = None if extras.get("names") is None else _check_names(extras["names"])
+    cells = settle_types(cells, COLUMNS[cells.shape[1]], where, frozenset(known or ()))
     if cells.dtype.kind in "OU":
         if known is None:
             known = tuple(sorted(set(map(str, cells.ravel().tolist())), key=natural_key))

@@ -43,7 +43,8 @@ class Triplets:
         Rows (anchor, near, far), "anchor is closer to near than to far", or rows (a, b, c, d),
         "a–b is closer than c–d", as numbers from 0 or as names. A data frame has columns of
         these names, and may have observer, screen, response_time, and weight or count; other
-        columns are ignored.
+        columns are ignored. As in files, observers may be called participant, subject_id or the
+        like, and anchor, near and far probe, closer and farther or the like.
     n_objects : int, optional
         How many objects there are; by default the largest number plus one.
     names : sequence of str, optional
@@ -185,7 +186,8 @@ class Triplets:
         if names is not None and names != self.names:
             cells = np.array(names, dtype=object)[cells]
         check_shape(cells)
-        cells = settle_types(cells, COLUMNS[cells.shape[1]], row_number)
+        words = COLUMNS[cells.shape[1]]
+        cells = settle_types(cells, words, row_number, frozenset(self.names or ()))
         by_name = cells.dtype.kind in "OU"
         array = look_up(cells, self.names, row_number) if by_name else whole(cells, row_number)
         check_comparisons(array, self.n_objects, self.names, row_number)

@@ -5,7 +5,7 @@ import pytest
 from tests.io.examples import ROWS, npy, npz
 
 from tercet.errors import InputError
-from tercet.io import read_triplets, write_triplets
+from tercet.io import read_file, read_triplets, write_triplets
 from tercet.triplets import Triplets
 
 FULL = Triplets(
@@ -77,3 +77,16 @@ def test_nothing_in_a_file_is_executed(save, tmp_path):
         with pytest.raises(InputError, match="Python objects, which are never loaded"):
             read_triplets(save(content, "a.npz"))
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"observer": ["a"], "observers": ["b"]}, "both 'observers' and 'observer'"),
+        ({"weight": [1.0], "count": [2.0]}, "both 'weight' and 'count'"),
+        ({"Triplets": [[0, 2, 1]]}, "the array 'triplets' twice"),
+    ],
+)
+def test_arrays_that_are_there_twice_are_refused(save, arrays, message):
+    with pytest.raises(InputError, match=message):
+        read_file(save(npz(triplets=[[0, 1, 2]], **arrays), "a.npz"))

@@ -115,7 +115,7 @@ def test_changed_cells_and_lines_of_a_table(path, example, data):
                 rows[at] = rows[at][:-1] or [""]
     text = "\n".join(",".join(row) for row in rows)
     reading = outcome(path, text.encode(), example.format)
-    plain = not set(text) & set('"\r\x1c\u2028')
+    plain = not set(text) & set("\r\x1c\u2028")
     if reading is not None and plain:  # no line may get lost on the way to the rows
         lines = sum(bool(line.strip()) for line in text.split("\n"))
         assert lines - reading.rows in (0, 1)  # 1: the header

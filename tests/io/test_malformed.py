@@ -102,7 +102,7 @@ FILES = [
     ("joined odd", ODD + "0,1,2\n" + ODD, None, "line 3: the header comes again (1 in all"),
     ("odd, none", ODD + "0,1,\n", None, "none of 1 row is an answer: 1 row without an answer"),
     ("odd, two columns", "0 1\n0 1\n", "odd-one-out", "columns similar1, similar2, odd are needed"),
-    ("odd, nobody", "similar1,similar2,odd,participant\n0,1,2,\n", None, "'participant' is empty"),
+    ("odd, nobody", ODD[:-1] + ",participant\n0,1,2,\n0,1,2,7\n", None, "'participant' is empty"),
     ("odd, not shown", "object1,object2,object3,odd\na,b,c,d\n", None, "not one of those shown"),
     ("central, twice", CENTRAL + "a,a,b\n", None, "central and other1 are both 'a'"),
     ("central, negative", CENTRAL + "-1,0,2\n", None, "line 2: near is -1, a negative"),

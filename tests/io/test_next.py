@@ -69,3 +69,20 @@ def test_a_large_file_is_read_once_and_as_it_was(save):
     responses = [response(a, b, c, b) for a, b, c in rows.tolist()]
     path = save(json.dumps({"participant_responses": {"u": responses}}))
     assert read_file(path).triplets.array.tolist() == rows.tolist()
+
+
+def test_a_participant_that_is_there_twice_is_refused(save):
+    one, other = (json.dumps([response(0, 1, 2, winner)]) for winner in (1, 2))
+    path = save(f'{{"participant_responses": {{"u": {one}, "u": {other}}}}}', "r.json")
+    with pytest.raises(InputError, match=r"key 'u' twice in one object, with different values"):
+        read_file(path)
+    path = save(f'{{"participant_responses": {{"u": {one}, "u": {one}}}}}', "r.json")
+    assert read_file(path).rows == 1
+
+
+def test_an_entry_that_is_there_twice_is_refused(save):
+    given = json.dumps(response(0, 1, 2, 1))
+    twice = given[:-1] + ', "index_winner": 2}'
+    path = save(f'{{"participant_responses": {{"u": [{twice}]}}}}', "r.json")
+    with pytest.raises(InputError, match="key 'index_winner' twice"):
+        read_file(path)

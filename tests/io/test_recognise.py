@@ -66,7 +66,7 @@ def test_numbers_from_1_can_be_taken_as_labels(save):
     assert labelled.triplets.array.tolist() == [[0, 1, 2], [2, 0, 1]]
     assert labelled.triplets.observers.tolist() == ["eve", "bob"]
     assert "Objects are taken to be numbered from 1." in labelled.sentences()
-    for content in ("0,1,2\n", "1,2,4\n", "a,b,c\n"):
+    for content in ("0,1,2\n", "1,2,4\n", "anchor,near,far\na,b,c\n"):
         other = read_file(save(content))
         assert other.by_labels() is other
 
@@ -91,7 +91,7 @@ def test_observers_can_be_left_out(save):
     with pytest.raises(InputError, match="no answer is left"):
         reading.without(["1", "2", "3"])
     with pytest.raises(InputError, match="do not say which observer"):
-        read_file(save("a,b,c\n")).without(["1"])
+        read_file(save("anchor,near,far\na,b,c\n")).without(["1"])
 
 
 def test_catch_trials_of_those_left_out_go_with_them(save):

@@ -6,6 +6,7 @@ Nothing heavy is imported before a command runs, so that ``tercet --help`` is qu
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import sys
 import warnings
@@ -304,9 +305,9 @@ def dimensions(text: str) -> list[int]:
 
 
 def columns(text: str) -> dict[str, str]:
-    """A map such as ``anchor=probe,near=chosen``, our words first."""
+    """A map such as ``anchor=probe,near=chosen``, our words first; as in CSV, quotes join."""
     found: dict[str, str] = {}
-    for part in text.split(","):
+    for part in next(csv.reader([text]), [""]):
         word, sign, title = (piece.strip() for piece in part.partition("="))
         if not (word and sign and title):
             raise argparse.ArgumentTypeError(

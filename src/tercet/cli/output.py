@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import io
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,6 +52,9 @@ PARAMETER = re.compile(
     r"\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )
+
+_TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+COLUMNS = re.compile(rf"\bcolumns=(\{{(?:{_TEXT}: {_TEXT}(?:, )?)+\}})")  # a map of them
 
 
 TABLE = "--csv has all"  # of those commands whose results have more rows than they show
@@ -122,7 +127,15 @@ def _translated(message: str, options: argparse.Namespace) -> str:
             return found[0]
         return " ".join(part for part in (f"--{word}", quoted or number) if part)
 
-    return PARAMETER.sub(option, message)
+    return COLUMNS.sub(_columns, PARAMETER.sub(option, message))
+
+
+def _columns(found: re.Match[str]) -> str:
+    """A map of columns as ``--columns`` takes it, quoted for a shell."""
+    text = io.StringIO(newline="")
+    pairs = [f"{word}={title}" for word, title in ast.literal_eval(found[1]).items()]
+    csv.writer(text, lineterminator="").writerow(pairs)
+    return f"--columns {shlex.quote(text.getvalue())}"
 
 
 # --- for machines -----------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class Answered(NamedTuple):
         if observer is not None and table.blank([observer]).all():
             observer = None
         if observer is not None:
-            table.reject_blank([observer])
+            table.reject_blank([observer], objects=False)
         caught = (objects[:, :1] == objects[:, 1:]).any(axis=1)
         if caught.all():
             raise InputError(no_answers(self.table.path, self.rows, self.skipped, len(caught)))
@@ -88,7 +88,7 @@ class Answered(NamedTuple):
             times = ["" if time != time else repr(time) for time in seconds.tolist()]
             header, columns = [*header, "response_time"], [*columns, times]
         tidy = make_cells(table.path, header, list(zip(*columns, strict=True)), table.lines)
-        tidy = replace(tidy, unit=table.unit)
+        tidy = replace(tidy, unit=table.unit, named=table.named)
         reading = read_columns(tidy.take(~caught), options, name, title)
         return replace(
             reading,

@@ -41,6 +41,10 @@ def unpack(source: Source) -> dict[str, NDArray[Any]]:
             except Exception as error:
                 raise _refusal(source, repr(name), error) from None
             if isinstance(array, np.ndarray):  # other members of a zip archive are bytes
+                if name.lower() in arrays:
+                    raise InputError(
+                        f"{source.path} has the array {name.lower()!r} twice; keep one of them."
+                    )
                 arrays[name.lower()] = _plain(source, repr(name), array)
     if not arrays:
         raise InputError(

@@ -16,6 +16,8 @@ from tercet.io.archive import pack, unpack
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
+from tercet.io.untitled import is_number, reject_apart, say_untitled
+from tercet.io.written import check_arrays
 from tercet.telling import listed
 from tercet.triplets import Triplets, restore
 
@@ -30,15 +32,7 @@ def _matches(source: Source) -> bool:
     if source.kind in ("npy", "npz"):
         return True
     words = (source.words if source.kind == "text" else None) or []
-    return len(words) in COLUMNS and all(map(_is_number, words))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return len(words) in COLUMNS and all(map(is_number, words))
 
 
 def _read(source: Source, options: Options) -> Reading:
@@ -48,7 +42,7 @@ def _read(source: Source, options: Options) -> Reading:
     arrays = unpack(source)
     cells = find_comparisons(source, arrays)
     given = options._asdict()
-    fields = extras_of(arrays) | {
+    fields = extras_of(source.path, arrays) | {
         field: given[field] for field in ("names", "n_objects") if given[field] is not None
     }
     try:
@@ -87,14 +81,18 @@ def find_comparisons(
     return found
 
 
-def extras_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def extras_of(path: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """What else the arrays of a file say about the comparisons; other arrays are ignored."""
-    fields: dict[str, Any] = {
-        field: arrays[key]
-        for title, field in EXTRAS.items()
-        for key in (title, field)
-        if key in arrays
-    }
+    keys = {field: [field] for field in FIELDS}
+    for title, field in EXTRAS.items():
+        keys[field] += [title]
+    fields: dict[str, Any] = {}
+    for field, known in keys.items():
+        found = [key for key in known if key in arrays]
+        if len(found) > 1:
+            raise InputError(f"{path} has both {found[0]!r} and {found[1]!r}; keep one of them.")
+        if found:
+            fields[field] = arrays[found[0]]
     if "names" in arrays:
         fields["names"] = np.atleast_1d(arrays["names"]).astype(str).tolist()
     if "n_objects" in arrays:
@@ -104,7 +102,7 @@ def extras_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
 def _read_text(source: Source, options: Options) -> Reading:
     table = source.headerless
-    wrong = next((code for code in table.codes.flat if not _is_number(table.unique[code])), None)
+    wrong = next((code for code in table.codes.flat if not is_number(table.unique[code])), None)
     if wrong is not None:
         row = int((table.codes == wrong).any(axis=1).argmax())
         raise InputError(
@@ -116,11 +114,13 @@ def _read_text(source: Source, options: Options) -> Reading:
             f"{table.where(0)}: there are {len(table.header)} columns; an array has 3 (anchor, "
             "near, far) or 4 (a, b, c, d: a–b is closer than c–d)."
         )
+    reject_apart(table)
     cells = table.numbers_or_text(table.codes)
     if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
         cells = np.array([float(cell) for cell in table.unique])[table.codes]
     checked = check(cells, options.n_objects, options.names, where=table.where)
-    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table))
+    note = say_untitled(len(table.header))
+    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table), note=note)
 
 
 def known_of(triplets: Triplets) -> dict[str, Any]:
@@ -136,6 +136,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     known = known_of(triplets)
     suffix = path.suffix.lower()
     if suffix == ".npz":
+        check_arrays(path, triplets.names)
         arrays = {"triplets": triplets.array, "n_objects": np.array(triplets.n_objects), **known}
         write_whole(path, pack(arrays))
         return

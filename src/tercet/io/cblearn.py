@@ -27,6 +27,7 @@ from tercet.io.choices import BESIDE, Choices, beside
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading, Skipped, count_skipped
 from tercet.io.source import Source
+from tercet.io.written import check_arrays
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["CBLEARN", "from_cblearn", "to_cblearn"]
@@ -201,7 +202,7 @@ def _read_arrays(source: Source, options: Options) -> Reading:
     arrays = unpack(source)
     query = find_comparisons(source, arrays, (*_QUERY, "array"))
     response = next((arrays[key] for key in _RESPONSE if key in arrays), None)
-    known = extras_of(arrays)
+    known = extras_of(source.path, arrays)
     names, n_objects = known.pop("names", None), known.pop("n_objects", None)
     options = Options(
         n_objects if options.n_objects is None else options.n_objects,
@@ -258,6 +259,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     """Write .npz with the arrays triplets (or quadruplets) and responses, and what is known."""
     if path.suffix.lower() != ".npz":
         raise InputError(f"{path}: the arrays of cblearn are written as .npz; end the name so.")
+    check_arrays(path, triplets.names)
     query, response = to_cblearn(triplets, "list-count")
     known = known_of(triplets)
     known.pop("weights", None)  # the responses count

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 
 from tercet.checks import natural_key
 from tercet.errors import InputError
+from tercet.io.quotes import check_quotes
 from tercet.telling import listed
+from tercet.titles import find_observer, is_missing
 
 __all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "read_words"]
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits always fit into int64
+# As Python writes them, so that 1 and 01 stay apart; 18 digits always fit into int64.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0*)?")  # as programs write a column with a gap
+# With this mark some programs begin a file; it is within one where files were put together.
+_MARKS = re.compile("(^|[\r\n])\ufeff+")
 
 Codes = NDArray[np.int64]
 
@@ -44,6 +50,8 @@ class Cells:
         What ``lines`` count, in files that have no lines.
     decimal_comma : bool
         Whether numbers may have a comma for the point, as where semicolons stand between cells.
+    named : frozenset of str
+        Names that the caller gives: cells that are objects, even if they look like "NA".
     """
 
     path: str
@@ -54,6 +62,7 @@ class Cells:
     header_line: int = 1
     unit: str = "line"
     decimal_comma: bool = False
+    named: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -91,7 +100,19 @@ class Cells:
     def find(self, *titles: str) -> int | None:
         """The place of the first of these titles that there is, whatever its case."""
         words = [title.lower() for title in self.header]
-        return next((words.index(title) for title in titles if title in words), None)
+        word = next((title for title in titles if title in words), None)
+        if word is None:
+            return None
+        if words.count(word) > 1:
+            raise InputError(f"{self.path}: the column {word!r} is there twice; keep one of them.")
+        return words.index(word)
+
+    def find_observer(self) -> int | None:
+        """The place of the people who answered, under any of the usual titles."""
+        try:
+            return find_observer(self.header, lambda place: bool(self.blank([place]).all()))
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from None
 
     def need(self, *titles: str) -> int:
         """The same, and a clear error where there is none of them."""
@@ -131,29 +152,23 @@ class Cells:
     # --- what is in them ----------------------------------------------------------------------
 
     def blank(self, places: Sequence[int]) -> NDArray[np.bool_]:
-        """Which cells (rows, places) are empty."""
-        return np.array([not cell for cell in self.unique], dtype=bool)[self.codes[:, places]]
+        """Which cells (rows, places) are empty, or have what programs write for that."""
+        empty = [is_missing(cell) and cell not in self.named for cell in self.unique]
+        return np.array(empty, dtype=bool)[self.codes[:, places]]
 
-    def reject_blank(self, places: Sequence[int]) -> None:
-        """Refuse empty cells in these columns."""
+    def reject_blank(self, places: Sequence[int], *, objects: bool = True) -> None:
+        """Refuse empty cells in these columns, which are of objects or of something else."""
         blank = self.blank(places)
         if blank.any():
             row, column = np.argwhere(blank)[0]
+            cell, count = self.unique[self.codes[row, places[column]]], np.count_nonzero(blank)
+            found, cure = f"is empty ({count} empty cells in all)", "Fill it or remove the line."
+            if cell:
+                found = f"is {cell!r}, which stands for a missing value ({count} in all)"
+                called = " If an object is called so, give the names of all objects."
+                cure += called if objects else ""
             raise InputError(
-                f"{self.where(row)}: the cell {self.header[places[column]]!r} is empty "
-                f"({np.count_nonzero(blank)} empty cells in all). Fill it or remove the line."
-            )
-
-    def reject_repeated_header(self) -> None:
-        """Refuse rows that are the header again, as when files are put together."""
-        place = {cell: code for code, cell in enumerate(self.unique)}
-        header = [place.get(title, -1) for title in self.header]
-        again = (self.codes == header).all(axis=1)
-        if again.any():
-            raise InputError(
-                f"{self.where(int(again.argmax()))}: the header comes again "
-                f"({np.count_nonzero(again)} in all), as when files are put together. "
-                "Remove the line."
+                f"{self.where(row)}: the cell {self.header[places[column]]!r} {found}. {cure}"
             )
 
     def text(self, codes: Codes) -> NDArray[np.object_]:
@@ -161,12 +176,14 @@ class Cells:
         return np.array(self.unique, dtype=object)[codes]
 
     def numbers_or_text(self, codes: Codes) -> NDArray[Any]:
-        """Integers if the cells of these codes are all integers, and text if not."""
+        """Integers if the cells of these codes all are, such as 3 or 3.0, and text if not."""
         values = np.zeros(len(self.unique), dtype=np.int64)
         for code in np.unique(codes):
-            if not _INTEGER.fullmatch(self.unique[code]):
+            cell = self.unique[code]
+            whole = _WHOLE.fullmatch(cell) or _INTEGER.fullmatch(cell)
+            if whole is None:
                 return self.text(codes)
-            values[code] = int(self.unique[code])
+            values[code] = int(cell.partition(".")[0])
         return values[codes]
 
     def objects(self, codes: Codes, names: Iterable[str] | None) -> NDArray[Any]:
@@ -213,7 +230,7 @@ class Cells:
         Empty cells, and what other programs write for them, are NaN.
         """
         codes = self.column(place)
-        known = replace(self, unique=["" if _is_missing(cell) else cell for cell in self.unique])
+        known = replace(self, unique=["" if is_missing(cell) else cell for cell in self.unique])
         seconds = known.numbers(place, "response time", "1.25", blank=True) * unit
         wrong = (seconds < 0) | np.isinf(seconds)
         if wrong.any():
@@ -231,10 +248,6 @@ class Cells:
 
 def _cells(number: int) -> str:
     return f"{number} cell{'' if number == 1 else 's'}"
-
-
-def _is_missing(cell: str) -> bool:
-    return cell.lower() in ("", "na", "nan", "none", "null", "n/a")
 
 
 # --- from text --------------------------------------------------------------------------------
@@ -316,13 +329,28 @@ def _find_delimiter(text: str) -> str:
 
 def _rows(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not empty, with the line on which each ends."""
-    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
+    lines = io.StringIO(_MARKS.sub(r"\1", text) if "\ufeff" in text else text, newline=None)
+    taken: list[str] = []
+    reader = csv.reader(_remember(lines, taken) if '"' in text else lines, delimiter=delimiter)
+    width, end = 0, 0
     try:
         for row in reader:
+            width = width or len(row)
+            if len(taken) > 1:
+                check_quotes(f"{path}, line {end + 1}", taken, delimiter, width)
+            taken.clear()
+            end = reader.line_num
             if row and not (len(row) == 1 and not row[0].strip()):
-                yield reader.line_num, row
+                yield end, row
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}).") from None
+        raise InputError(f"{path}, line {end + 1}: this is not CSV ({error}).") from None
+
+
+def _remember(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each put down before it is passed on."""
+    for line in lines:
+        taken.append(line)
+        yield line
 
 
 def check_columns(columns: object) -> None:

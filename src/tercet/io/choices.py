@@ -16,17 +16,6 @@ from tercet.triplets import restore
 
 __all__ = ["BESIDE", "Choices", "beside", "reject_equal"]
 
-# Titles over the people who answered; in this order, if a file has several.
-_OBSERVER = (
-    "observer",
-    "participant",
-    "participant_id",
-    "worker",
-    "worker_id",
-    "subject",
-    "subject_id",
-    "survey_round",
-)
 BESIDE = ("observer", "response_time")  # our words for what stands beside the objects
 
 
@@ -78,9 +67,9 @@ class Choices(NamedTuple):
 def beside(table: Cells) -> dict[str, NDArray[Any]]:
     """What stands beside the objects of a table: observers, and response times in seconds."""
     known: dict[str, NDArray[Any]] = {}
-    observer = table.find(*_OBSERVER)
+    observer = table.find_observer()
     if observer is not None:
-        table.reject_blank([observer])
+        table.reject_blank([observer], objects=False)
         known["observers"] = table.numbers_or_text(table.column(observer))
     seconds, milliseconds = table.find("response_time"), table.find("response_time_ms")
     if seconds is not None:

@@ -21,31 +21,17 @@ from tercet.io.answered import Answered, rename, shorten, skip, whole_numbers
 from tercet.io.cells import Cells, make_cells
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
-from tercet.io.sides import KEYS, NO_RESPONSE, Keys, split_keys, tell_sides
+from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source, parse_json
 from tercet.io.stimuli import Text
+from tercet.titles import OBSERVERS, plain_title
 
 __all__ = ["JSPSYCH"]
 
 _ANCHOR = ("anchor", "head", "center", "centre", "probe", "reference")
 _RESPONSE = ("response", "button_pressed")  # until version 6 the latter
-_OBSERVER = (
-    "observer",
-    "worker_id",
-    "workerid",
-    "participant",
-    "participant_id",
-    "participantid",
-    "subject",
-    "subject_id",
-    "subjectid",
-    "prolific_pid",
-    "sub_id",
-    "pid",
-    "puid",
-)
 _WORDS = ("anchor", "left", "right", "choices", "response", "observer", "response_time", *KEYS)
-_USED = {*_ANCHOR, "stimulus", *_RESPONSE, *_OBSERVER, *_WORDS, "rt", "trial_type"}
+_USED = {*_ANCHOR, "stimulus", *_RESPONSE, *_WORDS, "rt", "trial_type"}
 _MOST_TITLES = 200  # of JSON; none of those that are used is left out
 
 
@@ -85,7 +71,7 @@ def _read(source: Source, options: Options) -> Reading:
         other = _elsewhere(shorten(np.column_stack(shown[:3]), options)[0])
         trials, shown = _drop(trials, shown, other, "without a stimulus of the comparisons")
         _reject_buttons(trials, shown)
-    none = np.isin([word.lower() for word in trials.text(response)], NO_RESPONSE)
+    none = unanswered(trials.table, response)
     trials, shown = _drop(trials, shown, none, "without a response")
     sides = _sides(trials, shown, trials.text(response), keys)
     other = sides < 0
@@ -104,7 +90,7 @@ def _read(source: Source, options: Options) -> Reading:
         JSPSYCH.name,
         JSPSYCH.title,
         names=names,
-        observer=_first_filled(table, _OBSERVER),
+        observer=table.find_observer(),
         seconds=None if time is None else table.times(time, 0.001),
     )
 
@@ -118,11 +104,6 @@ def _drop(
         skip(trials, left_out, reason),
         _Shown(shown.anchor[kept], shown.left[kept], shown.right[kept], buttons),
     )
-
-
-def _first_filled(table: Cells, titles: Iterable[str]) -> int | None:
-    places = (table.find(title) for title in titles)
-    return next((i for i in places if i is not None and not table.blank([i]).all()), None)
 
 
 # --- what was shown ---------------------------------------------------------------------------
@@ -270,11 +251,15 @@ def _json_table(source: Source, mapped: Iterable[str]) -> Cells:
         if not isinstance(trial, dict):
             raise InputError(f"{source.path}, trial {number}: this is no trial but {trial!r:.80}.")
     titles = dict.fromkeys(title for trial in trials for title in trial)
-    used = [title for title in titles if title.lower() in _USED or title in mapped]
+    used = [
+        title
+        for title in titles
+        if title.lower() in _USED or plain_title(title) in OBSERVERS or title in mapped
+    ]
     header = list(dict.fromkeys([*used, *titles]))[: max(len(used), _MOST_TITLES)]
     rows = [[_text(trial.get(title)) for title in header] for trial in trials]
     table = make_cells(source.path, header, rows, range(1, len(rows) + 1))
-    return replace(table, unit="trial")
+    return replace(table, unit="trial", named=source.named)
 
 
 def _text(value: Any) -> str:

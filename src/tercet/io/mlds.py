@@ -27,6 +27,7 @@ from tercet.io.choices import BESIDE, Choices, beside, reject_equal
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading, count_skipped
 from tercet.io.source import Source
+from tercet.io.written import check_text, texts_of
 from tercet.triplets import Triplets
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
@@ -35,7 +36,6 @@ Ints = NDArray[np.int64]
 
 _RESPONSE = ("resp", "response")
 _ANSWERS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-_NO_ANSWER = ("", "na", "nan", "none", "null")
 # What a row becomes if the first pair differs more, and if the second does.
 _QUAD = np.array([[2, 3, 0, 1], [0, 1, 2, 3]])
 _TRIAD = np.array([[1, 2, 0], [1, 0, 2]])
@@ -58,7 +58,7 @@ def _read(source: Source, options: Options, n: int) -> Reading:
     rows = len(table)
     places = [table.need(title) for title in _stimuli(n)]
     resp = table.need(*_RESPONSE)
-    unanswered = np.array([cell.lower() in _NO_ANSWER for cell in table.unique])[table.column(resp)]
+    unanswered = table.blank([resp])[:, 0]
     skipped = count_skipped("without an answer", unanswered, table.line)
     table = table.take(~unanswered)
     table.reject_blank(places)
@@ -162,6 +162,8 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
         )
     shown, larger = _as_quads(triplets) if n == 4 else _as_triads(triplets, path)
     values = _values(triplets.names)
+    if values is None:
+        _reject_numbers(triplets, path)
     titles = ["resp", *(word.upper() for word in _stimuli(n))]
     stimuli: NDArray[Any] = shown + 1
     if values is not None:
@@ -177,7 +179,19 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
     rows = list(zip(*cells, strict=True))
     writer.writerows(rows[t] for t in triplets.each_vote())
+    check_text(path, texts_of(triplets)[1:], text.getvalue())  # stimuli are numbers
     write_whole(path, text.getvalue().encode("utf-8"))
+
+
+def _reject_numbers(triplets: Triplets, path: Path) -> None:
+    """Refuse ranks where names are numbers too, but other ones: they would be taken for those."""
+    place = {_label(name): i for i, name in enumerate(triplets.names or ())}
+    ranks = [str(i + 1) for i in np.unique(triplets.array).tolist()]
+    if place.keys() >= {*ranks} and any(place[rank] != int(rank) - 1 for rank in ranks):
+        raise InputError(
+            f"{path}: the names are numbers that do not rise, and would be taken for ranks. Give "
+            "them in rising order, or write CSV."
+        )
 
 
 def _as_quads(triplets: Triplets) -> tuple[Ints, Ints]:

@@ -81,7 +81,8 @@ def _table(source: Source) -> Cells:
         places.append(place)
     if not rows:
         raise InputError(f"{source.path} has no responses; at least one answer is needed.")
-    return replace(make_cells(source.path, _HEADER, rows, places), unit="participant")
+    table = make_cells(source.path, _HEADER, rows, places)
+    return replace(table, unit="participant", named=source.named)
 
 
 def _responses(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:

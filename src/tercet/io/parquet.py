@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tercet.checks import EXTRAS, find_columns
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells, make_cells
@@ -16,6 +16,9 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.tidy import columns_of, read_columns
+from tercet.io.untitled import UnknownColumnsError
+from tercet.io.written import check_table, texts_of
+from tercet.titles import EXTRAS, find_columns, is_missing
 from tercet.triplets import Triplets
 
 __all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]
@@ -48,11 +51,19 @@ def _read(source: Source, options: Options) -> Reading:
         titles = list(file.schema_arrow.names)
     except damage as error:
         raise refuse_parquet(path, error) from None
-    header = make_cells(path, titles, [], []).renamed(options.columns).header
+    table = make_cells(path, titles, [], []).renamed(options.columns)
+    header = table.header
+
+    def is_blank(place: int) -> bool:
+        cells, found = encode_column(pyarrow, file.read(columns=[titles[place]]).column(0))
+        return all(is_missing(cells[i]) for i in set(found.tolist()) if i >= 0)
+
     try:
-        columns, extras = find_columns(header)
+        columns, extras = find_columns(header, is_blank)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise UnknownColumnsError(f"{path}: {error}", table) from None
+    except damage as error:
+        raise refuse_parquet(path, error) from None
     places = [*columns, *extras.values()]
     try:
         wanted = file.read(columns=[titles[i] for i in places]).unify_dictionaries()
@@ -62,7 +73,7 @@ def _read(source: Source, options: Options) -> Reading:
     if not len(wanted):
         raise InputError(f"{path} has a header but no answers; at least one answer is needed.")
     table = _make_table(path, [header[i] for i in places], parts)
-    return read_columns(table, options, PARQUET.name, PARQUET.title)
+    return read_columns(replace(table, named=source.named), options, PARQUET.name, PARQUET.title)
 
 
 def refuse_parquet(path: str, error: Exception) -> InputError:
@@ -103,6 +114,7 @@ def _make_table(path: str, header: list[str], parts: list[tuple[list[str], Any]]
 def _write(triplets: Triplets, path: Path) -> None:
     """Write the columns of a tidy table; names are stored once and numbered."""
     pyarrow = import_pyarrow(path)
+    check_table(path, texts_of(triplets))
     columns: dict[str, Any] = dict(columns_of(triplets))
     if triplets.names is not None:
         objects = [title for title in columns if title not in EXTRAS]

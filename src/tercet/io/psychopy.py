@@ -18,7 +18,7 @@ from tercet.io.answered import Answered, rename, shorten, skip
 from tercet.io.cells import Cells
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
-from tercet.io.sides import KEYS, NO_RESPONSE, Keys, split_keys, tell_sides
+from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
 from tercet.telling import listed
@@ -74,7 +74,7 @@ def read_sides(source: Source, options: Options, name: str, title: str) -> Readi
         name,
         title,
         names=names,
-        observer=table.find("observer", "participant"),
+        observer=table.find_observer(),
         seconds=None if time is None else _seconds(table, time),
     )
 
@@ -122,9 +122,7 @@ def _choices(
     trials: Answered, places: list[int], response: int, keys: Keys | None
 ) -> tuple[Answered, Text]:
     """The trials with a response, and anchor, near and far (m, 3) of each."""
-    given = trials.text(response)
-    none = np.isin([word.lower() for word in given], NO_RESPONSE)
-    trials = skip(trials, none, "without a response")
+    trials = skip(trials, unanswered(trials.table, response), "without a response")
     several = np.array([_is_several(word) for word in trials.text(response)])
     trials = skip(trials, several, "with several responses")
     trials.table.reject_blank(places)

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tercet.errors import InputError
+from tercet.io.alike import say_alike
 from tercet.io.cells import check_columns
 from tercet.io.formats import Format
 from tercet.io.known import FORMATS
+from tercet.io.offer import UNKNOWN, guesses
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.tidy import TIDY
+from tercet.io.untitled import UnknownColumnsError
 from tercet.triplets import Triplets
 
 __all__ = ["read_file", "read_triplets"]
@@ -51,10 +54,47 @@ def read_file(
     Reading
     """
     check_columns(columns)
-    source = Source(path, delimiter, columns or ())
-    chosen = recognise(source) if format is None else find_format(format)
-    reading = chosen.read(source, Options(n_objects, names, columns))
-    return replace(reading, columns=columns, named=names is not None)
+    if names is not None and not isinstance(names, str):
+        names = list(names)
+    source = Source(path, delimiter, columns or (), map(str, names or ()))
+    options = Options(n_objects, names, columns)
+    try:
+        chosen = recognise(source) if format is None else find_format(format)
+        reading = chosen.read(source, options)
+    except UnknownColumnsError as error:
+        said = (str(error), _advice(source, options, error), error.otherwise)
+        raise InputError(" ".join(filter(None, said))) from None
+    note = " ".join(filter(None, (reading.note, say_alike(reading.triplets))))
+    return replace(reading, note=note, columns=columns, named=names is not None)
+
+
+def _advice(source: Source, options: Options, error: UnknownColumnsError) -> str:
+    """What to do about columns that are not known: the likely map, where it can be guessed."""
+    if not error.titled:
+        return ""
+    if options.columns is None:
+        table = source.cells if source.kind == "text" else error.table
+        likely = list(guesses(table))
+        columns = next((each for each in likely if _reads(source, options, each)), None)
+        columns = columns or next(iter(likely), None)
+        if columns is not None:
+            unclear = UNKNOWN in columns.values()
+            which = f", where {UNKNOWN} is the column of what both sides were compared with"
+            return f"Likely: columns={columns!r}{which if unclear else ''}."
+    return (
+        "Rename them, or say which is which with columns, on the command line --columns "
+        "anchor=…,near=…,far=… or, where sides were shown, anchor=…,left=…,right=…,response=…."
+    )
+
+
+def _reads(source: Source, options: Options, columns: Mapping[str, str]) -> bool:
+    """Whether the file can be read with such a map."""
+    titled = source.with_titles(columns)
+    try:
+        recognise(titled).read(titled, options._replace(columns=columns))
+    except InputError:
+        return False
+    return True
 
 
 def read_triplets(

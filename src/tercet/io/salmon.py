@@ -55,7 +55,7 @@ def _read(source: Source, options: Options) -> Reading:
         SALMON.name,
         SALMON.title,
         names=None if names is None else list(names.values()),
-        observer=table.find("observer", "puid"),
+        observer=table.find_observer(),
         seconds=_seconds(table),
     )
 

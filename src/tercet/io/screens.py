@@ -18,6 +18,7 @@ from tercet.io.source import Source
 from tercet.io.stimuli import short_names
 from tercet.memory import need_memory
 from tercet.telling import first_again, listed, shown
+from tercet.titles import is_missing
 
 __all__ = ["SCREENS"]
 
@@ -140,7 +141,8 @@ def _from_table(source: Source, options: Options) -> tuple[list[_Screen], Cells]
     if ranked is not None and table.find("chosen") is not None:
         raise InputError(f"{table.path} has both 'chosen' and 'ranked'; keep one of them.")
     table.reject_blank([anchor, shown])
-    lists = [_split(cell) for cell in table.unique]
+    missing = {cell for cell in table.unique if is_missing(cell) and cell not in table.named}
+    lists = [[] if cell in missing else _split(cell) for cell in table.unique]
     screens = []
     for codes in table.codes:
         name, others = table.unique[codes[anchor]], lists[codes[shown]]

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.answered import Answered
+from tercet.io.cells import Cells
 from tercet.io.stimuli import Text
 from tercet.telling import listed, shown
 
-__all__ = ["KEYS", "NO_RESPONSE", "Keys", "split_keys", "tell_sides"]
+__all__ = ["KEYS", "Keys", "split_keys", "tell_sides", "unanswered"]
 
 KEYS = ("left_key", "right_key")
-NO_RESPONSE = ("", "none", "null", "na", "nan", "undefined", "[]")
 
 # Left and right. A key that is in several pairs says nothing until its partner is seen.
 _PAIRS = [
@@ -71,6 +71,12 @@ def split_keys(columns: Mapping[str, str] | None) -> tuple[dict[str, str], Keys 
             f"both, and different ones. Got {left!r} and {right!r}."
         )
     return rest, Keys(left.strip(), right.strip())
+
+
+def unanswered(table: Cells, place: int) -> NDArray[np.bool_]:
+    """Which responses (rows,) are missing, or an empty list."""
+    is_list = np.array([cell == "[]" for cell in table.unique], dtype=bool)[table.column(place)]
+    return is_list | table.blank([place])[:, 0]
 
 
 def tell_sides(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import json
 import os
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tercet.errors import InputError
 from tercet.io.cells import Cells, first_row, read_cells, read_words
+from tercet.io.headers import reject_repeated_header
 
 __all__ = ["Source", "parse_json"]
 
@@ -30,6 +33,8 @@ class Source:
         The character between cells; by default a comma, a semicolon or a tab, as the file has.
     also : iterable of str
         Titles that the file has in effect: our words for columns that the caller points out.
+    names : iterable of str
+        The objects, where the caller says so: cells that are not missing, even if one is "NA".
     """
 
     def __init__(
@@ -37,12 +42,21 @@ class Source:
         path: str | os.PathLike[str],
         delimiter: str | None = None,
         also: Iterable[str] = (),
+        names: Iterable[str] = (),
     ) -> None:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
             raise InputError(f"delimiter must be a single character, got {delimiter!r}.")
         self.path = os.fspath(path)
         self.delimiter = delimiter
+        self.named = frozenset(names)
         self._also = frozenset(word.lower() for word in also)
+
+    def with_titles(self, also: Iterable[str]) -> Source:
+        """The same file with other titles in effect; it is not opened again."""
+        other = copy.copy(self)
+        other._also = frozenset(word.lower() for word in also)
+        other.__dict__.pop("titles", None)
+        return other
 
     @cached_property
     def content(self) -> bytes:
@@ -93,13 +107,13 @@ class Source:
     @cached_property
     def cells(self) -> Cells:
         """The text as a table with a header."""
-        return read_cells(self.path, self.text, self.delimiter)
+        return replace(read_cells(self.path, self.text, self.delimiter), named=self.named)
 
     @cached_property
     def headerless(self) -> Cells:
         """The text as a table without a header; the titles are the numbers of the columns."""
         if self.words is not None:
-            return read_words(self.path, self.text)
+            return replace(read_words(self.path, self.text), named=self.named)
         return self.cells.headless([str(i + 1) for i in range(len(self.cells.header))])
 
     @cached_property
@@ -117,7 +131,7 @@ class Source:
             raise InputError(
                 f"{self.path} has a header but no answers; at least one answer is needed."
             )
-        self.cells.reject_repeated_header()
+        reject_repeated_header(self.cells)
         return self.cells
 
     @cached_property
@@ -137,9 +151,14 @@ class Source:
 def parse_json(path: str, text: str) -> Any:
     """Read JSON, whatever is wrong with it being said with its line."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_without_repeats)
         if "\\ud" in text.lower():  # half a pair is no character, and could not be written again
             json.dumps(value, ensure_ascii=False).encode()
+    except _RepeatedKeyError as error:
+        raise InputError(
+            f"{path}: this JSON has the key {error.args[0]!r:.80} twice in one object, with "
+            "different values, and only one of them would be read. Rename or remove one."
+        ) from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}, line {error.lineno}: this is not JSON ({error.msg}, column {error.colno}). "
@@ -154,3 +173,17 @@ def parse_json(path: str, text: str) -> Any:
     except ValueError:  # Python reads no more than 4300 digits
         raise InputError(f"{path}: this JSON has a number with too many digits.") from None
     return value
+
+
+class _RepeatedKeyError(ValueError):
+    """A key that is twice in an object of JSON."""
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, unless a key has several values, of which all but one would be lost."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        for key, value in pairs:
+            if json.dumps(value) != json.dumps(entries[key]):
+                raise _RepeatedKeyError(key)
+    return entries

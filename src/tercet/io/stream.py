@@ -32,6 +32,7 @@ from tercet.errors import DataWarning, InputError, TercetError
 from tercet.io.cells import Cells, check_columns
 from tercet.io.parts import ArrayPart, Part, open_part
 from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
+from tercet.titles import is_missing
 from tercet.triplets import Triplets
 
 __all__ = ["open_triplets"]
@@ -276,6 +277,11 @@ def _number(
         place = {name: i for i, name in enumerate(names)}
         numbers[used] = [place.get(text, -1) for text in texts]
         return numbers, names
+    if missing := [text for text in texts if is_missing(text)]:
+        raise InputError(
+            f"{parts[0].path}: among the objects is {missing[0]!r}, which stands for a missing "
+            "value. Remove such rows; if an object is called so, give the names of all objects."
+        )
     every = np.arange(len(texts))
     cells = Cells(parts[0].path, ["object"], texts, every[:, None], range(len(texts)))
     numbers[used], found = cells.numbered(every)

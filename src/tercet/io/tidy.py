@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import COLUMNS, EXTRAS, check, find_columns, listing
+from tercet.checks import check, listing
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
-from tercet.telling import listed
+from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
+from tercet.io.written import check_text, texts_of
+from tercet.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, find_columns
 from tercet.triplets import Triplets, restore
 
 __all__ = ["TIDY", "columns_of", "read_columns"]
-
-# What else people call our columns; taken where the file has just one of them, and said.
-_ALSO = {
-    "anchor": ("probe", "reference", "head", "target"),
-    "near": ("nearer", "closer", "closest", "chosen", "positive", "winner"),
-    "far": ("farther", "further", "rejected", "unchosen", "other", "negative", "loser"),
-    "observer": ("participant", "participant_id", "subject", "subject_id", "worker_id", "worker"),
-}
 
 
 def _matches(source: Source) -> bool:
@@ -41,39 +35,24 @@ def _matches(source: Source) -> bool:
 
 
 def _read(source: Source, options: Options) -> Reading:
-    given = dict(options.columns or {})
-    also = _also(source.cells.renamed(given))
-    table = _with_header(source, given | also)
+    table = _with_header(source, options)
     reading = read_columns(table, options, TIDY.name, TIDY.title)
-    if not also:
-        return reading
-    taken = ", ".join(f"{title!r} as {word}" for word, title in also.items())
-    return replace(reading, note=f"Taken from the titles: {taken}. {reading.note}".strip())
-
-
-def _also(cells: Cells) -> dict[str, str]:
-    """Titles of the file that mean ours, by our words; none if that makes no comparison."""
-    words = [title.lower() for title in cells.header]
-    found: dict[str, str] = {}
-    for word, others in _ALSO.items():
-        places = [i for i, title in enumerate(words) if title in others]
-        if word not in words and len(places) == 1 and not cells.blank(places).any():
-            found[word] = cells.header[places[0]]
-    is_whole = all(word in words or word in found for word in COLUMNS[3])
-    return found if is_whole else {}
+    if table.lines[0] == table.header_line:
+        return replace(reading, note=say_untitled(len(table.header)))
+    return reading
 
 
 def read_columns(table: Cells, options: Options, name: str, title: str) -> Reading:
     """Read the columns anchor, near, far (or a, b, c, d) and what stands beside them."""
     try:
-        columns, extras = find_columns(table.header)
+        columns, extras = find_columns(
+            table.header, lambda place: bool(table.blank([place]).all()) and len(table) > 0
+        )
     except InputError as error:
-        raise InputError(
-            f"{table.path}: {error} Rename them, or say which is which with columns, on the "
-            "command line --columns anchor=…,near=…,far=… or, where sides were shown, "
-            "anchor=…,left=…,right=…,response=…"
-        ) from None
-    table.reject_blank([*columns, *(i for field, i in extras.items() if field != "response_times")])
+        raise UnknownColumnsError(f"{table.path}: {error}", table) from None
+    table.reject_blank(columns)
+    beside = [i for field, i in extras.items() if field != "response_times"]
+    table.reject_blank(beside, objects=False)
     objects, names = table.codes[:, columns], options.names
     if names is None:
         cells, names = table.numbered(objects)
@@ -88,37 +67,38 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
         else:
             fields[field] = table.numbers_or_text(table.column(i))
     checked = check(cells, options.n_objects, names, **fields, where=table.where)
-    used = {*columns, *extras.values()}
-    unused = [title for i, title in enumerate(table.header) if i not in used and title]
-    note = f"Columns not used: {listing(unused, range(len(unused)))}." if unused else ""
+    note = _note(table.header, columns, extras)
     return Reading(restore(checked), table.path, name, title, len(table), note=note)
 
 
-def _with_header(source: Source, columns: Mapping[str, str] | None) -> Cells:
+def _note(header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int]) -> str:
+    """Which titles were taken as ours, and which columns were not used."""
+    words = dict(zip(COLUMNS[len(columns)], columns, strict=True))
+    if "observers" in extras:
+        words["observer"] = extras["observers"]
+    taken = [
+        f"{header[i]!r} as {word}" for word, i in words.items() if header[i].strip().lower() != word
+    ]
+    used = {*columns, *extras.values()}
+    unused = [title for i, title in enumerate(header) if i not in used and title]
+    said = [f"Taken from the titles: {', '.join(taken)}."] if taken else []
+    said += [f"Columns not used: {listing(unused, range(len(unused)))}."] if unused else []
+    return " ".join(said)
+
+
+def _with_header(source: Source, options: Options) -> Cells:
     """The table under titles of ours, which a file of 3 or 4 columns need not have."""
     cells = source.cells
     words = {cell.lower() for cell in cells.header}
     # Two such words make a header, perhaps one that lacks a column; one may be an object.
-    ours = words & {*COLUMNS[3], *EXTRAS, *(title for titles in _ALSO.values() for title in titles)}
-    titled = bool(columns) or len(ours) >= 2 or words >= set(COLUMNS[4])
+    ours = words & {*COLUMNS[3], *EXTRAS, *OBSERVERS, *(t for each in ALSO.values() for t in each)}
+    titled = bool(options.columns) or len(ours) >= 2 or words >= set(COLUMNS[4])
     if titled or len(cells.header) not in COLUMNS:
-        return source.table.renamed(columns)
+        return source.table.renamed(options.columns)
     table = cells.headless(COLUMNS[len(cells.header)])
-    _reject_unknown_header(table)
+    if options.names is None or not set(cells.header) <= table.named:
+        reject_titles(table)
     return table
-
-
-def _reject_unknown_header(table: Cells) -> None:
-    """Refuse words over columns of integers, which would become names together with them."""
-    first, rest = table.codes[0], np.unique(table.codes[1:])
-    integer = table.is_integer()
-    if rest.size and all(integer[code] for code in rest) and not any(integer[i] for i in first):
-        found = listed([table.unique[code] for code in first])
-        raise InputError(
-            f"{table.where(0)}: the header must have the columns anchor, near, far "
-            f"(or a, b, c, d); columns found: {found}. Rename them, say which is which with "
-            "columns, or remove the line."
-        )
 
 
 def columns_of(triplets: Triplets) -> dict[str, list[Any]]:
@@ -142,6 +122,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
+    check_text(path, texts_of(triplets), text.getvalue(), delimiter)
     data = text.getvalue().encode("utf-8")
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 

@@ -14,17 +14,6 @@ __all__ = ["TRIPLETTOOLS"]
 
 _NAMED = ("center", "left", "right", "answer")
 _NUMBERED = ("head", "winner", "loser")
-_OBSERVER = (
-    "observer",
-    "worker_id",
-    "sessionid",
-    "session_id",
-    "puid",
-    "participant.id",
-    "participant id",
-    "sub_id",
-    "pid",
-)
 _WORDS = (*_NAMED, *_NUMBERED, "observer", "response_time", "rt")
 
 
@@ -40,8 +29,7 @@ def _read(source: Source, options: Options) -> Reading:
     by_name = all(table.find(title) is not None for title in _NAMED)
     chosen = table.need("answer") if by_name else table.need("winner")
     trials = Answered(table, len(table))
-    none = np.isin(table.text(table.column(chosen)), ("", "NA"))
-    trials = skip(trials, none, "without an answer")
+    trials = skip(trials, table.blank([chosen])[:, 0], "without an answer")
     objects = _by_name(trials) if by_name else by_position(trials, _by_number(trials), options)
 
     kind = trials.table.find("samplealg")
@@ -60,7 +48,7 @@ def _read(source: Source, options: Options) -> Reading:
         options,
         TRIPLETTOOLS.name,
         TRIPLETTOOLS.title,
-        observer=table.find(*_OBSERVER),
+        observer=table.find_observer(),
         seconds=times,
     )
 

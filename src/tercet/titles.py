@@ -1,0 +1,127 @@
+"""What the columns of a table are called, and what stands for a missing cell: one list of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tercet.errors import InputError
+from tercet.telling import listed
+
+__all__ = [
+    "ALSO",
+    "COLUMNS",
+    "EXTRAS",
+    "OBSERVERS",
+    "find_columns",
+    "find_observer",
+    "is_missing",
+    "plain_title",
+]
+
+COLUMNS = {3: ("anchor", "near", "far"), 4: ("a", "b", "c", "d")}
+EXTRAS = {
+    "observer": "observers",
+    "screen": "screens",
+    "weight": "weights",
+    "count": "weights",
+    "response_time": "response_times",
+}
+
+# What else people call our columns, as `plain_title` has it; taken where a table has just one.
+ALSO = {
+    "anchor": ("probe", "reference", "head", "target"),
+    "near": ("nearer", "closer", "closest", "chosen", "positive", "winner"),
+    "far": ("farther", "further", "rejected", "unchosen", "other", "negative", "loser"),
+}
+# Titles over the people who answered, in the same form; the first of them, if there are several.
+OBSERVERS = (
+    *("observer", "observerid", "participant", "participantid", "participantnumber"),
+    *("participantno", "participantnr", "participantcode", "subject", "subjectid"),
+    *("subjectnumber", "subjectno", "subjectnr", "subj", "subjid", "worker", "workerid"),
+    *("prolificpid", "prolificid", "respondent", "respondentid", "rater", "raterid", "person"),
+    *("personid", "user", "userid", "vp", "vpn", "vpnr", "vpid", "vpcode", "versuchsperson"),
+    *("proband", "subid", "ppt", "pptid", "ppid", "pid", "puid", "sonaid"),
+    # One person may have several of these.
+    *("sessionid", "surveyround"),
+)
+# What programs write where there is nothing, whatever the case.
+_MISSING = {
+    *("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil"),
+    *("undefined", "#null!", "#value!", "#ref!", "#div/0!", "#num!", "#name?"),
+}
+_NAMES = ("Na", "Nan")  # so spelt it is sodium, or somebody
+
+Blank = Callable[[int], bool]
+
+
+def plain_title(title: str) -> str:
+    """A title in lower case, without what stands between its words: "VP-Nr." becomes "vpnr"."""
+    return "".join(filter(str.isalnum, title.lower()))
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell is empty, or has what programs write for that, such as NA."""
+    cell = cell.strip()
+    return cell.lower() in _MISSING and cell not in _NAMES
+
+
+def find_observer(header: Sequence[str], is_blank: Blank = lambda _: False) -> int | None:
+    """The column of the people who answered, if there is one that is not all empty."""
+    words = [plain_title(title) for title in header]
+    for word in sorted(OBSERVERS.index(each) for each in set(words) if each in OBSERVERS):
+        places = [i for i, each in enumerate(words) if each == OBSERVERS[word]]
+        filled = [i for i in places if not is_blank(i)]
+        if len(filled) > 1:
+            raise _twice(header, filled[0])
+        if filled:
+            return filled[0]
+    return None
+
+
+def find_columns(
+    header: Sequence[str], is_blank: Blank = lambda _: False
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    """Find the columns of the comparison and the extras ("observers", …) in a table's header.
+
+    Our own words go before others that mean the same; ``is_blank(i)`` says whether a column is
+    all empty, as one of observers may be.
+    """
+    words = [title.strip().lower() for title in header]
+    for columns in COLUMNS.values():
+        places = [_place(header, words, word) for word in columns]
+        if None not in places:
+            break
+    else:
+        found = listed(header) or "none"
+        raise InputError(
+            "the table needs the columns anchor, near, far (or a, b, c, d for "
+            f"'a–b is closer than c–d'); columns found: {found}."
+        )
+    if "weight" in words and "count" in words:
+        raise InputError("the table has both 'weight' and 'count'; keep one of them.")
+    extras: dict[str, int] = {}
+    for word, field in EXTRAS.items():
+        place = _place(header, words, word)
+        if place is None and word == "observer":
+            place = find_observer(header, is_blank)
+        if place is not None:
+            extras[field] = place
+    return tuple(place for place in places if place is not None), extras
+
+
+def _place(header: Sequence[str], words: Sequence[str], word: str) -> int | None:
+    """Where one of our words is, or the one title that means the same."""
+    own = [i for i, each in enumerate(words) if each == word]
+    if len(own) > 1:
+        raise _twice(header, own[0])
+    if own:
+        return own[0]
+    also = [i for i, title in enumerate(header) if plain_title(title) in ALSO.get(word, ())]
+    return also[0] if len(also) == 1 else None
+
+
+def _twice(header: Sequence[str], place: int) -> InputError:
+    found = listed(header)
+    return InputError(
+        f"the column {header[place].strip()!r} is there twice (columns found: {found})."
+    )
