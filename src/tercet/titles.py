@@ -32,11 +32,15 @@ ALSO = {
     "anchor": ("probe", "reference", "head", "target"),
     "near": ("nearer", "closer", "closest", "chosen", "positive", "winner"),
     "far": ("farther", "further", "rejected", "unchosen", "other", "negative", "loser"),
+    "screen": ("screens",),
+    "weight": ("weights",),
+    "count": ("counts",),
 }
 # Titles over the people who answered, in the same form; the first of them, if there are several.
 OBSERVERS = (
-    *("observer", "observerid", "participant", "participantid", "participantnumber"),
-    *("participantno", "participantnr", "participantcode", "subject", "subjectid"),
+    *("observer", "observers", "observerid", "participant", "participants", "participantid"),
+    *("participantnumber", "participantno", "participantnr", "participantcode", "subject"),
+    *("subjects", "subjectid"),
     *("subjectnumber", "subjectno", "subjectnr", "subj", "subjid", "worker", "workerid"),
     *("prolificpid", "prolificid", "respondent", "respondentid", "rater", "raterid", "person"),
     *("personid", "user", "userid", "vp", "vpn", "vpnr", "vpid", "vpcode", "versuchsperson"),
@@ -97,13 +101,14 @@ def find_columns(
             "the table needs the columns anchor, near, far (or a, b, c, d for "
             f"'a–b is closer than c–d'); columns found: {found}."
         )
-    if "weight" in words and "count" in words:
-        raise InputError("the table has both 'weight' and 'count'; keep one of them.")
     extras: dict[str, int] = {}
     for word, field in EXTRAS.items():
         place = _place(header, words, word)
         if place is None and word == "observer":
             place = find_observer(header, is_blank)
+        if place is not None and field in extras:
+            both = f"{header[extras[field]]!r} and {header[place]!r}"
+            raise InputError(f"the table has both {both}; keep one of them.")
         if place is not None:
             extras[field] = place
     return tuple(place for place in places if place is not None), extras

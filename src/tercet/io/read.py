@@ -83,7 +83,7 @@ def _advice(source: Source, options: Options, error: UnknownColumnsError) -> str
             return f"Likely: columns={columns!r}{which if unclear else ''}."
     return (
         "Rename them, or say which is which with columns, on the command line --columns "
-        "anchor=…,near=…,far=… or, where sides were shown, anchor=…,left=…,right=…,response=…."
+        "anchor=…,near=…,far=… (where sides were shown, anchor=…,left=…,right=…,response=…)."
     )
 
 

@@ -18,11 +18,12 @@ from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
 from tercet.io.formats import Format
+from tercet.io.headers import is_title
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
 from tercet.io.written import check_text, texts_of
-from tercet.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, find_columns
+from tercet.titles import COLUMNS, EXTRAS, find_columns
 from tercet.triplets import Triplets, restore
 
 __all__ = ["TIDY", "columns_of", "read_columns"]
@@ -74,10 +75,12 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
 def _note(header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int]) -> str:
     """Which titles were taken as ours, and which columns were not used."""
     words = dict(zip(COLUMNS[len(columns)], columns, strict=True))
-    if "observers" in extras:
-        words["observer"] = extras["observers"]
+    words |= {field.removesuffix("s"): i for field, i in extras.items()}
+    ours = {*COLUMNS[len(columns)], *EXTRAS}
     taken = [
-        f"{header[i]!r} as {word}" for word, i in words.items() if header[i].strip().lower() != word
+        f"{header[i]!r} as {word}"
+        for word, i in words.items()
+        if header[i].strip().lower() not in ours
     ]
     used = {*columns, *extras.values()}
     unused = [title for i, title in enumerate(header) if i not in used and title]
@@ -91,8 +94,8 @@ def _with_header(source: Source, options: Options) -> Cells:
     cells = source.cells
     words = {cell.lower() for cell in cells.header}
     # Two such words make a header, perhaps one that lacks a column; one may be an object.
-    ours = words & {*COLUMNS[3], *EXTRAS, *OBSERVERS, *(t for each in ALSO.values() for t in each)}
-    titled = bool(options.columns) or len(ours) >= 2 or words >= set(COLUMNS[4])
+    ours = sum(map(is_title, words))
+    titled = bool(options.columns) or ours >= 2 or words >= set(COLUMNS[4])
     if titled or len(cells.header) not in COLUMNS:
         return source.table.renamed(options.columns)
     table = cells.headless(COLUMNS[len(cells.header)])
