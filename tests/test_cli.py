@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -18,7 +19,7 @@ from tercet.cli.common import (
     share,
     words,
 )
-from tercet.cli.main import COMMANDS
+from tercet.cli.main import COMMANDS, INTERRUPTED
 from tercet.cli.output import (
     cell,
     check_out,
@@ -44,6 +45,13 @@ def test_version_and_help(capsys):
             main(arguments)
         assert stop.value.code == 0
         assert expected in capsys.readouterr().out
+
+
+def test_the_help_has_every_exit_code(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out.partition("Exit codes: ")[2]
+    assert re.findall(r"\d+", said) == ["0", "1", "2", str(INTERRUPTED)]
 
 
 @pytest.mark.parametrize("module", COMMANDS)

@@ -1,6 +1,6 @@
 """``tercet``: one word for each thing it does; thin over the Python functions of the same name.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage.
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DESCRIPTION = "Ordinal embeddings with error bars: from answers to a map that sa
 EPILOG = """\
 'tercet COMMAND --help' tells all about a command, with examples.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage.
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage, 130 interrupted.
 """
 
 

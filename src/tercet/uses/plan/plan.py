@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, as_triplets
 from tercet.uses.plan.measures import check_target
 from tercet.uses.plan.result import AnswerPlan, PlanRow
 from tercet.uses.plan.search import Search
@@ -31,7 +32,7 @@ def plan_answers(
     noise: float | None = None,
     lapse: float | None = None,
     shape: str | None = None,
-    like: Triplets | Ensemble | None = None,
+    like: Any = None,
     measure: str = "accuracy",
     target: float | None = None,
     assurance: float = 0.5,
@@ -61,7 +62,7 @@ def plan_answers(
         Share of answers given by a coin; 0 by default.
     shape : {"normal", "mixture"}, optional
         A round cloud of points, the default, or the paper's three clusters in the plane.
-    like : Triplets or Ensemble, optional
+    like : Triplets, (m, 3) array of numbers or names, or Ensemble, optional
         A pilot. Worlds are draws of its ensemble, with their own noise. New answers are added to
         those of Triplets: the plan says how many *more*. An Ensemble does not hold its answers:
         the plan is for a new experiment with the same objects.
@@ -78,7 +79,8 @@ def plan_answers(
         The steps, in rising order. By default they are found: doubled until the target is reached,
         and finer where it is.
     limit : int, optional
-        The most answers to try; by default 50 n log2 n, or 8 times the pilot's.
+        The most answers to try, on top of a pilot's; by default 50 n log2 n, or 8 times the
+        pilot's if that is more.
     repeats : int, optional
         Worlds; by default 10, or as many as ``assurance`` needs (36 for 0.9).
     maker : Posterior or Bootstrap, optional
@@ -111,6 +113,8 @@ def plan_answers(
     True
     """
     wanted = check_target(measure, target)
+    if like is not None and not isinstance(like, Ensemble):
+        like = as_triplets(like)
     setting = settle(
         n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
     )

@@ -112,11 +112,6 @@ def _of_pilot(
     shape: str | None,
 ) -> tuple[int, int]:
     """The number of objects and of dimensions of a pilot."""
-    if not isinstance(like, Triplets | Ensemble):
-        raise InputError(
-            "like must be the Triplets of a pilot, or an Ensemble made of them, got "
-            f"{type(like).__name__}; tc.as_triplets makes Triplets of an array."
-        )
     for name, value in (("noise", noise), ("lapse", lapse), ("shape", shape)):
         if value is not None:
             raise InputError(f"the pilot in like says how people answer; leave {name} out.")
