@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -23,7 +24,7 @@ from tercet.cli.common import (
     words,
 )
 from tercet.cli.files import input_file, output_file, output_place
-from tercet.cli.main import COMMANDS, build_parser
+from tercet.cli.main import COMMANDS, INTERRUPTED, build_parser
 from tercet.cli.output import (
     Result,
     cell,
@@ -50,6 +51,13 @@ def test_version_and_help(capsys):
             main(arguments)
         assert stop.value.code == 0
         assert expected in capsys.readouterr().out
+
+
+def test_the_help_has_every_exit_code(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out.partition("Exit codes: ")[2]
+    assert re.findall(r"\d+", said) == ["0", "1", "2", str(INTERRUPTED)]
 
 
 @pytest.mark.parametrize("module", COMMANDS)

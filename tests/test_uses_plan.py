@@ -330,11 +330,19 @@ def test_sentences():
         ({"answers": [200, 100]}, "rising order"),
         ({"maker": STE()}, "maker must be a Posterior or a Bootstrap"),
         ({"like": [[0, 1]]}, "like must be the answers of a pilot, or an Ensemble"),
+        ({"like": STE()}, "table"),
     ],
 )
 def test_bad_input_is_told(settings, message):
     with pytest.raises(InputError, match=message):
         plan(**settings)
+
+
+def test_a_pilot_may_be_an_array_as_well(pilot):
+    found = [
+        plan(None, noise=None, like=like, answers=[0, 20]) for like in (pilot, pilot.array.tolist())
+    ]
+    assert found[0].rows == found[1].rows
 
 
 def test_a_pilot_contradicted(pilot):

@@ -4,7 +4,7 @@ import os
 
 __all__ = ["main"]
 
-INTERRUPTED = 130  # as shells have it
+INTERRUPTED = 130  # that of tercet.cli.main, which is not to be imported yet
 
 
 def main() -> int:

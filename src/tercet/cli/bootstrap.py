@@ -47,7 +47,7 @@ def add_to(commands: Any) -> None:
     )
     add_reading(parser)
     add_model(parser, "ste")
-    add_penalty(parser)
+    add_penalty(parser, ", and with --paper")
     parser.add_argument("--samples", type=several, metavar="N", help="resamples (default: 100)")
     parser.add_argument(
         "--fraction",

@@ -1,6 +1,6 @@
 """``tercet``: one word for each thing it does; thin over the Python functions of the same name.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory for it.
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ GROUPS: dict[str, tuple[Any, ...]] = {
     "what it is for": (dimension, compare, scale, predict, suggest),
     "planning and trying out": (plan, simulate, datasets, demo, reproduce),
 }
-COMMANDS = tuple(module for group in GROUPS.values() for module in group)
 INTERRUPTED = 130  # as shells have it
+COMMANDS = tuple(module for group in GROUPS.values() for module in group)
 DESCRIPTION = "Ordinal embeddings with error bars: from answers to a map that says how sure it is."
 EPILOG = """\
 'tercet COMMAND --help' tells all about a command, with examples.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory.
+Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory, 130 interrupted.
 """
 
 

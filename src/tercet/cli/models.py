@@ -39,14 +39,14 @@ def add_model(
     )
 
 
-def add_penalty(parser: argparse.ArgumentParser) -> None:
-    """``--penalty``."""
+def add_penalty(parser: argparse.ArgumentParser, also: str = "") -> None:
+    """``--penalty``; ``also`` says where else it is 0."""
     parser.add_argument(
         "--penalty",
         type=positive,
         metavar="X",
         help="X times the map's sum of squares is added to the loss, which gives it a size "
-        "(default: 1/30, a normal prior of variance 15; 0 for soe and gnmds, and with --paper)",
+        f"(default: 1/30, a normal prior of variance 15; 0 for soe and gnmds{also})",
     )
 
 

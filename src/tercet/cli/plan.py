@@ -103,7 +103,10 @@ def add_to(commands: Any) -> None:
         help="numbers to try (default: doubled until the target is reached)",
     )
     parser.add_argument(
-        "--limit", type=count, metavar="N", help="most answers to try (default: 50 n log2 n)"
+        "--limit",
+        type=count,
+        metavar="N",
+        help="most answers to try (default: 50 n log2 n, or 8 times the pilot's if that is more)",
     )
     parser.add_argument(
         "--repeats", type=count, metavar="N", help="worlds (default: 10, or what assurance needs)"

@@ -27,8 +27,8 @@ This page is what `tercet --help` and `tercet COMMAND --help` say, command by co
   any number of `--jobs`.
 - **Progress bars** are shown on a terminal and never in a pipe; `--quiet` leaves them and all
   remarks out. Warnings stay, one line each.
-- **Exit codes**: 0 done, 1 the work failed, 2 bad input or usage, or too little memory. What is
-  wrong is said in a line.
+- **Exit codes**: 0 done, 1 the work failed, 2 bad input or usage, or too little memory, 130
+  interrupted. What is wrong is said in a line.
 
 A first try, without data of your own:
 

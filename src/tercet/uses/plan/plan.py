@@ -78,7 +78,8 @@ def plan_answers(
         The steps, in rising order. By default they are found: doubled until the target is reached,
         and finer where it is.
     limit : int, optional
-        The most answers to try; by default 50 n log2 n, or 8 times the pilot's.
+        The most answers to try, on top of a pilot's; by default 50 n log2 n, or 8 times the
+        pilot's if that is more.
     repeats : int, optional
         Worlds; by default 10, or as many as ``assurance`` needs (36 for 0.9).
     maker : Posterior or Bootstrap, optional
