@@ -7,7 +7,15 @@ import textwrap
 from tercet.report.findings import Findings, Foretold
 from tercet.uses.abstain.risk import percent
 
-__all__ = ["MISFIT", "counted", "in_lines", "summary", "tell_calibration", "tell_p"]
+__all__ = [
+    "MISFIT",
+    "counted",
+    "in_lines",
+    "summary",
+    "tell_calibration",
+    "tell_p",
+    "tell_why_above",
+]
 
 WIDTH = 100
 _WELL = 0.03  # of calibration error, below which stated and true shares are close, chance or not
@@ -37,6 +45,17 @@ def tell_calibration(found: Foretold) -> str:
     error, limit = found.calibration_error, found.calibration_limit
     chance = "as chance alone may do" if error <= limit else "more than by chance alone"
     return f"by {percent(error)} on average, {chance} (up to {percent(limit)})"
+
+
+def tell_why_above(findings: Findings) -> str:
+    """Why more answers are foretold than the noise ceiling says, where that is so."""
+    found, ceiling = findings.foretold, findings.check.ceiling
+    if found is None or ceiling is None or found.accuracy <= ceiling.accuracy:
+        return ""
+    return (
+        " That is above the ceiling, which is an estimate, and about repeated comparisons alone: "
+        "the others may be easier."
+    )
 
 
 # --- the summary ------------------------------------------------------------------------------
@@ -111,14 +130,14 @@ def _about_foretold(findings: Findings) -> str:
     if (ceiling := findings.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         said += (
-            "; the noise ceiling of comparisons like the repeated ones is "
-            f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
+            "; the noise ceiling, of comparisons like the repeated ones and of models that do not "
+            f"know who answers, is {percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
     is_close = found.calibration_error <= max(_WELL, found.calibration_limit)
     word = "close to" if is_close else "off"
     return (
-        f"{said}. Their stated probabilities are {word} what happens: they differ "
-        f"{tell_calibration(found)}."
+        f"{said}.{tell_why_above(findings)} Their stated probabilities are {word} what happens: "
+        f"they differ {tell_calibration(found)}."
     )
 
 

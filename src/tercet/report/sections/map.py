@@ -39,15 +39,23 @@ def _reading(findings: Findings) -> str:
     if d == 1:
         return (
             f"A point is where an object lies on average over {draws}; its line holds {level} of "
-            "where it may be. Only the order and the ratios of distances mean something: the scale "
-            "may be turned around, moved and stretched."
+            f"where it may be {_given(findings)}. Only the order and the ratios of distances mean "
+            "something: the scale may be turned around, moved and stretched."
         )
     seen = "Each panel shows two of the dimensions, the widest first. " if d > 2 else ""
     return (
         f"{seen}A point is where an object lies on average over {draws}; its ellipse holds {level} "
-        "of where it may be. What is near on the map was judged alike. The map may be turned, "
-        "mirrored, moved and stretched: its axes have no names, and no units."
+        f"of where it may be {_given(findings)}. Whether two ellipses overlap is no test: which "
+        "comparisons are certain is told below. What is near on the map was judged alike. The map "
+        "may be turned, mirrored, moved and stretched: its axes have no names, and no units."
     )
+
+
+def _given(findings: Findings) -> str:
+    """What an ellipse takes for granted."""
+    many = findings.check.counts.observers
+    whose = "the pooled map of these observers" if many != 1 else "the map of this observer"
+    return f"on {whose}, if the model and the number of dimensions are right"
 
 
 def _tip(each: Object, findings: Findings) -> dict[str, Any]:
