@@ -1,8 +1,10 @@
+import dataclasses
 import json
 import math
 
 import numpy as np
 import pytest
+from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
@@ -11,6 +13,8 @@ from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
 from tercet.uses.compare.misfit import noise_ceiling
 from tercet.uses.quality import check_answers
+from tercet.uses.quality.counts import prepare
+from tercet.uses.quality.differences import compare_observers
 from tercet.uses.quality.guessing import (
     answers_needed,
     at_least,
@@ -113,6 +117,42 @@ def test_what_the_answers_cannot_tell_is_a_warning():
     assert check_answers(T, random_state=0).warnings()[: len(tc.diagnose(T))] == tc.diagnose(T)
 
 
+def test_the_ceiling_is_of_models_that_do_not_know_who_answers():
+    """Two observers who never contradict themselves, and disagree on half of the comparisons."""
+    asked = random_comparisons(N, 60, random_state=0)
+    other = np.where(np.arange(60)[:, None] < 30, asked, asked[:, [0, 2, 1]])
+    T = tc.Triplets(np.concatenate([asked, asked, other, other]), observers=[0] * 120 + [1] * 120)
+    found = check_answers(T, random_state=0)
+    assert found.ceiling.accuracy < 0.85
+    assert found.repeats.own_ceiling.accuracy > 0.99
+    text = " ".join(found.sentences())
+    assert "a model that does not know who answers can predict at most about 7" in text
+    assert "a model that knows who answers can predict at most about 100 %" in text
+    alone = check_answers(T[:120], random_state=0)
+    assert "a model of this observer can predict" in " ".join(alone.sentences())
+    once = check_answers(tc.Triplets(T[::2], observers=range(120)), random_state=0)
+    assert once.repeats.own_ceiling is None
+    assert "nobody answered the same comparison twice" in " ".join(once.sentences())
+
+
+def test_a_typical_observer_above_the_ceiling_is_explained():
+    found = check_answers(study(m=100, guessers={0, 1, 2, 3}, noise=0.2), random_state=0)
+    assert found.typical > found.ceiling.accuracy
+    assert "That is above the noise ceiling" in " ".join(found.sentences())
+    assert "no model" not in str(found)
+
+
+def test_one_observer_is_compared_with_others_on_the_same_comparisons():
+    # One comparison was asked of x twice, and once of y; another, on which all agree, of both once.
+    rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2], [1, 0, 2]]
+    T = tc.Triplets(rows, observers=["x", "x", "y", "x", "y"])
+    found = check_answers(T, random_state=0)
+    assert found.repeats.between.rate == 0.25
+    assert found.repeats.between_same == (1, 2, 0.5)
+    said = "that one observer answered more than once, 50 % by two observers differ"
+    assert said in " ".join(found.sentences())
+
+
 # --- observers --------------------------------------------------------------------------------
 
 
@@ -182,6 +222,43 @@ def test_too_few_answers_cannot_tell():
     everyone_guesses = check_answers(study(k=6, guessers=set(range(6))), random_state=0)
     assert verdicts(everyone_guesses, "looks like guessing") == set()
     assert "not foretell" in " ".join(everyone_guesses.warnings())
+
+
+def test_why_it_cannot_be_told_is_said():
+    """Too few answers, or enough of them from somebody between a coin and ordinary observers."""
+    T = study(k=30, m=80, noise=0.3, seed=2)
+    flip = np.arange(80)[:, None] < 33
+    rows = T.array.copy()
+    rows[:80] = np.where(flip, rows[:80][:, [0, 2, 1]], rows[:80])
+    poor = tc.Triplets(rows, observers=T.observers)
+    shown = np.concatenate([np.arange(80), 80 + np.arange(8), np.arange(160, 2400)])
+    found = check_answers(poor[shown], random_state=0)
+    assert found.observers[1].answers < found.answers_needed < found.observers[0].answers
+    changed = [o._replace(verdict="cannot tell") for o in found.observers[:2]]
+    unclear = dataclasses.replace(found, observers=(*changed, *found.observers[2:]))
+    enough, few = (
+        next(said for said in unclear.warnings() if f"('{who}') guessed" in said) for who in "01"
+    )
+    assert "it takes about" not in enough
+    assert "ordinary observers, who differ" in enough
+    assert f"it takes about {found.answers_needed:.0f} or more" in few
+
+
+def test_verdicts_hardly_depend_on_the_seed(monkeypatch):
+    """The maps of several deals vote: one deal alone changed its mind on 139 from seed to seed."""
+    folder = find_data()
+    if folder is None:
+        pytest.skip("the published answers are not here: set TERCET_DATA")
+    monkeypatch.setenv("TERCET_DATA", str(folder))
+    cars = tc.datasets.load_cars()
+    for seed in (0, 2):
+        found = check_answers(cars.triplets, random_state=seed)
+        (one,) = (o for o in found.observers if o.observer == "139")
+        assert one.verdict != "follows the others"
+        assert 0.55 < one.accuracy < 0.6
+        if one.verdict == "cannot tell":
+            (said,) = (w for w in found.warnings() if "'139'" in w)
+            assert "it takes about" not in said
 
 
 def test_an_ensemble_of_other_answers_foretells_instead():
@@ -324,3 +401,84 @@ def test_the_seed_makes_it_again():
     first = check_answers(T)
     assert check_answers(T, random_state=first.seed).as_dict() == first.as_dict()
     assert check_answers(T, random_state=np.random.default_rng(0)).seed != first.seed
+
+
+# --- whether observers differ -----------------------------------------------------------------
+
+
+def people(k=6, m=150, n=8, spread=0.4, seed=0, **more):
+    """Answers of k observers, each with a map of their own around a common one."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 2))
+    parts = []
+    for _ in range(k):
+        own = points + spread * rng.normal(size=(n, 2))
+        asked = random_comparisons(n, m, replace=True, random_state=rng)
+        parts.append(answer(own, asked, noise=0.3, random_state=rng))
+    return tc.Triplets(
+        np.concatenate(parts), n_objects=n, observers=np.repeat(np.arange(k), m), **more
+    )
+
+
+def differ(T, seed=0):
+    prepared = prepare(T)
+    nobody = np.zeros(len(prepared.labels), dtype=bool)
+    return compare_observers(prepared, nobody, np.random.default_rng(seed))
+
+
+def test_observers_who_differ_are_noticed():
+    found = check_answers(people(), random_state=0)
+    assert found.differences.p_value <= 0.01
+    assert found.observers_differ
+    (said,) = (w for w in found.warnings() if "Observers differ" in w)
+    assert "these 6 people" in said
+    assert "wider" in said
+    alike = check_answers(people(spread=0.0), random_state=0)
+    assert alike.differences.p_value > 0.05
+    assert not alike.observers_differ
+    assert not any("differ from each other" in w for w in alike.warnings())
+    assert "does not show" in " ".join(alike.sentences())
+    assert json.loads(json.dumps(found.as_dict()))["differences"]["p_value"] <= 0.01
+
+
+def test_the_shuffles_are_those_that_can_be_counted():
+    """x says near twice and y far twice: 2 of 6 orders are as extreme."""
+    T = tc.Triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1]], observers=list("xxyy"))
+    found = differ(T)
+    assert found[:2] == (1, 4)
+    assert found.p_value == pytest.approx(1 / 3, abs=0.05)
+    # Sums over two pairs and two observers: 4·1² in those two orders, and 0 in the other four.
+    assert found.ratio == pytest.approx(3.0, rel=0.15)
+    votes = tc.Triplets([[0, 1, 2], [0, 2, 1]], weights=[2, 2], observers=["x", "y"])
+    assert differ(votes)[:2] == (1, 4)
+    assert differ(votes).p_value == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_observers_who_guess_are_no_sign_that_others_differ():
+    found = check_answers(study(k=6, m=200, guessers={0}, reversed_ones={1}), random_state=0)
+    assert verdicts(found, "the other way round") == {1}
+    assert found.differences.p_value > 0.05
+
+
+def test_one_answer_stands_for_a_screen():
+    T = people(m=60, spread=0.0)
+    twice = np.repeat(np.arange(len(T)), 2)
+    copies = tc.Triplets(T[twice], screens=twice)
+    assert differ(copies)[:2] == differ(T)[:2]
+    assert differ(copies).p_value > 0.05
+
+
+@pytest.mark.parametrize(
+    ("T", "why"),
+    [
+        (study(k=3, m=5), "answered the same comparison differently"),
+        (tc.Triplets([[0, 1, 2], [0, 2, 1]], observers=["x", "x"]), "no two observers"),
+        (tc.Triplets([[0, 1, 2], [0, 2, 1]], observers=["x", "y"]), "hardly anyone"),
+        (people(m=20, weights=np.full(120, 0.5)), "not whole numbers"),
+    ],
+)
+def test_why_differences_cannot_be_told(T, why):
+    found = check_answers(T, random_state=0)
+    assert found.differences is None
+    assert why in found.no_differences
+    assert len(found.observers) == 1 or why in " ".join(found.sentences())

@@ -240,9 +240,47 @@ def test_unanimous_answers_warn():
 def test_answers_of_one_screen_warn():
     answers = simulated(screens=np.arange(400) // 2)
     with pytest.warns(DataWarning, match="unit='screen'"):
-        tc.perceptual_scale(answers, n_samples=3)
-    wide = tc.perceptual_scale(answers, unit="screen", n_samples=3)
-    assert wide.made.unit == "screen"
+        tc.perceptual_scale(answers, unit="answer", n_samples=3)
+    assert tc.perceptual_scale(answers, n_samples=3).made.unit == "screen"
+
+
+@pytest.mark.parametrize(
+    ("many", "unit", "used", "about"),
+    [
+        (5, None, "observer", "people in general, from 5 observers resampled"),
+        (5, "answer", "answer", "these 5 observers, not about people in general"),
+        (4, None, "answer", "these 4 observers, not about people in general"),
+        (4, "observer", "observer", "people in general, from 4 observers resampled"),
+        (1, None, "answer", "this one observer"),
+    ],
+)
+def test_observers_are_resampled_where_there_are_five(many, unit, used, about):
+    answers = simulated(observers=np.arange(400) % many)
+    given = {} if unit is None else {"unit": unit}
+    scale = tc.perceptual_scale(answers, n_samples=20, random_state=0, **given)
+    told = tc.perceptual_scale(answers, n_samples=20, random_state=0, unit=used)
+    np.testing.assert_array_equal(scale.samples, told.samples)
+    assert scale.made.unit == used
+    assert about in scale.about
+    assert scale.about in str(scale)
+    assert f"bootstrap of {used}s" in str(scale)
+
+
+def test_unknown_observers_are_not_spoken_of(scale):
+    assert scale.about == ""
+    assert "about" not in str(scale)
+
+
+def test_distance_models_resample_observers_too():
+    answers = simulated(observers=np.arange(400) % 5)
+    by = {"n_samples": 3, "random_state": 0}
+    assert tc.perceptual_scale(answers, model=tc.STE(1), **by).made.unit == "observer"
+    own = tc.Bootstrap(tc.STE(1), unit="answer")
+    assert tc.perceptual_scale(answers, model=own, **by).made.unit == "answer"
+    other = tc.Bootstrap(tc.STE(1), unit="observer")
+    assert tc.perceptual_scale(answers, model=other, unit="answer", **by).made.unit == "answer"
+    drawn = tc.perceptual_scale(answers, uncertainty="parametric", **by)
+    assert "these 5 observers" in drawn.about
 
 
 # --- lapses -----------------------------------------------------------------------------------

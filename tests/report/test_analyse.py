@@ -28,6 +28,7 @@ from tercet.report.tables import tables
 from tercet.triplets import Triplets
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import estimate
+from tercet.uses.quality import check_answers
 
 N = 12
 analysis = importlib.import_module("tercet.report.analyse")  # the package's name is its function
@@ -135,6 +136,56 @@ def test_answers_are_foretold_by_maps_that_have_not_seen_them(found):
     assert found.foretold.curve.risk[-1] == pytest.approx(1 - found.foretold.accuracy)
     seen = found.ensemble.answer_probability(found.triplets)
     assert -np.log(seen).mean() < found.foretold.log_loss
+
+
+def test_observers_are_judged_as_by_check(found):
+    """Of the same answers and seed, `tercet check` and the report must not say different things."""
+    again = check_answers(found.triplets, random_state=1)
+    assert found.check.as_dict() == again.as_dict()
+
+
+def test_stimuli_in_another_order_do_not_change_the_check():
+    rng = np.random.default_rng(0)
+    rows = np.sort(np.array([rng.permutation(5)[:4] for _ in range(300)]), axis=1)
+    answers = simulate.answer(np.linspace(0, 1, 5)[:, None], rows, noise=0.5, random_state=0)
+    names = ["-0.5", "-1", "0", "0.5", "1"]  # the first two are out of order
+    turned = Triplets(answers, names=names, observers=np.arange(300) % 6)
+    told = analyse(reading(turned), quick(uncertainty="scale"))
+    assert told.names != turned.names
+    assert told.check.as_dict() == check_answers(turned, random_state=1).as_dict()
+    assert told.scale.made.unit == "observer"
+    assert "bootstrap samples of observers" in methods(told)
+    assert "whole observers resampled" in methods(told)
+    assert any("from 6 observers resampled" in warning for warning in told.warnings)
+
+
+def test_few_observers_are_not_people_in_general(found, of_pairs):
+    """The box says whom the intervals are about, where nobody else does."""
+    few = Triplets(found.triplets, observers=np.arange(600) // 120)
+    told = analyse(reading(few), quick(dimension=2, uncertainty="bootstrap"))
+    (said,) = (warning for warning in told.warnings if "people in general" in warning)
+    assert "by 5 observers, pooled" in said
+    assert "pooled into one map and taken as independent given the map" in methods(told)
+    alone = Triplets(found.triplets, observers=["me"] * 600)
+    one = analyse(reading(alone), quick(dimension=2, uncertainty="bootstrap"))
+    assert any("the map is of this observer" in warning for warning in one.warnings)
+    assert "All answers are by one observer" in methods(one)
+    assert not any("observer" in warning for warning in of_pairs.warnings)
+    assert "Who gave each answer was not known" in methods(of_pairs)
+
+
+def test_observers_who_differ_are_in_the_box():
+    rng = np.random.default_rng(0)
+    parts = []
+    for _ in range(6):
+        own = points() + 0.5 * points().std() * rng.normal(size=(N, 2))
+        asked_ = simulate.random_comparisons(N, 200, replace=True, random_state=rng)
+        parts.append(simulate.answer(own, asked_, noise=0.3, random_state=rng))
+    triplets = Triplets(np.concatenate(parts), observers=np.repeat(np.arange(6), 200))
+    told = analyse(reading(triplets), quick(dimension=2, uncertainty="bootstrap"))
+    (said,) = (warning for warning in told.warnings if "people" in warning)
+    assert "of these 6 people: for other people intervals are wider" in said
+    assert "A permutation test of differences between observers gave p" in methods(told)
 
 
 def test_the_same_seed_gives_the_same_bits(found):

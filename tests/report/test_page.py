@@ -183,12 +183,27 @@ def test_what_is_found_is_told(findings, read):
         *findings.reading.sentences(),
         "catch trials passed",
         "1.010",
-        "the most that any model can foretell",
+        "the most that a model can predict that does not know who answers",
         "tercet report 'my <b>answers.csv' --format tidy --dim 2 --uncertainty bootstrap",
     ):
         assert said in read.text.replace("\u00a0", " "), said
     assert "nan" not in re.findall(r"[a-z]+", read.text)
     assert "None" not in read.text
+    assert "no model" not in read.text
+
+
+def test_more_than_the_noise_ceiling_is_explained(findings):
+    ceiling = findings.check.ceiling.accuracy
+    for share, said in (ceiling - 0.01, False), (ceiling + 0.01, True):
+        told = findings.foretold._replace(accuracy=share)
+        shown = Read(page(dataclasses.replace(findings, foretold=told)))
+        assert ("That is above the ceiling" in shown.text) == said
+
+
+def test_an_ellipse_is_said_to_be_conditional(read):
+    text = read.text.replace("\u00a0", " ")
+    assert "on the pooled map of these observers, if the model and the number of dim" in text
+    assert "Whether two ellipses overlap is no test" in text
 
 
 def test_the_command_says_how_the_file_was_read(findings):

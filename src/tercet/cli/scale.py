@@ -31,7 +31,7 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet scale answers.csv                                      by signed differences, as MLDS does
 tercet scale answers.csv --stimuli stimuli.csv -o scale.csv   with physical values
-tercet scale answers.csv --unit observer                      intervals that hold for other people
+tercet scale answers.csv --unit answer                        intervals about these observers only
 tercet scale answers.csv --model ckl                          by distances on a line
 """
 
@@ -73,8 +73,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--unit",
         choices=("answer", "observer", "screen"),
-        help="what a bootstrap resamples (default: screens where some have several answers, else "
-        "answers)",
+        help="what a bootstrap resamples (default: observers where there are five or more; else "
+        "screens where some have several answers, else answers)",
     )
     parser.add_argument(
         "--link",
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     found = perceptual_scale(
         triplets,
         _stimuli(options, triplets),
-        **_settings(options, triplets.shares_screens),
+        **_settings(options),
         **effort_of(options),
     )
     rows = _rows(found)
@@ -110,6 +110,8 @@ def run(options: argparse.Namespace) -> int:
         "model": found.made.model,
         "uncertainty": found.made.uncertainty,
         "unit": found.made.unit,
+        "observers": found.made.n_observers,
+        "intervals": found.about or None,
         "n_samples": len(found.samples),
         "sigma": found.sigma,
         "lapse": found.lapse,
@@ -126,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(options: argparse.Namespace, shares_screens: bool) -> dict[str, Any]:
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """What to tell `perceptual_scale`, and nothing that the model has no use for."""
     from tercet.errors import InputError
     from tercet.posterior import Posterior
@@ -141,8 +143,7 @@ def _settings(options: argparse.Namespace, shares_screens: bool) -> dict[str, An
             raise InputError("--link and --lapse are for --model difference.")
         if how == "posterior" and name in LEARNED:
             return {"model": Posterior(make_estimator(name, 1), learn=LEARNED[name], **size)}
-    unit = options.unit or ("screen" if shares_screens and how == "bootstrap" else "answer")
-    more = {"uncertainty": how, "unit": unit, **size}
+    more = {"uncertainty": how, "unit": options.unit, **size}
     if name == "difference":
         return {"model": name, "link": options.link, "lapse": options.lapse, **more}
     return {"model": make_estimator(name, 1), **more}

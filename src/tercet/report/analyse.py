@@ -46,9 +46,12 @@ FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
 MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
 FEWEST_SAMPLES = 20  # maps
 FALLBACK = 2  # dimensions, where the answers do not tell
+# Observers who are too few to stand for people in general, and answers of each from which what they
+# have in common is known better than how they differ.
+FEW_OBSERVERS, MANY_EACH = 10, 50
 
 # First keys of seeds, after those of makers and sureness.
-_CHECK, _DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(10, 16)
+_DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(11, 16)
 
 
 def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
@@ -64,10 +67,11 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
     begun = time.monotonic()
     _check(reading.triplets, settings)
     kind, why = choose_kind(reading, settings)
+    # As `tercet check` does it, which must not say anything else of the same file and seed.
+    check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
     if kind == "scale":
         reading = _by_value(reading)
     triplets = reading.triplets
-    check = check_answers(triplets, catch=reading.catch, random_state=_rng(settings, _CHECK))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
@@ -142,7 +146,6 @@ def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     scale = perceptual_scale(
         triplets,
         _values(triplets),
-        unit="screen" if triplets.shares_screens else "answer",
         random_state=_rng(settings, _SCALE),
         **how,
         **size,
@@ -304,6 +307,27 @@ def _be_careful(
             f"The scale takes the stimuli in this order, from the first to the last: {order}. If "
             "that is not their order, give their names in the right one."
         )
+    said += _about_people(check, made.scale)
     said += diagnose(triplets, min_answers=made.ensemble.n_components + 1)
     said += [warning for warning in check.warnings() if warning not in check.gaps]
     return tuple(said)
+
+
+def _about_people(check: AnswerCheck, scale: PerceptualScale | None) -> list[str]:
+    """Whom the intervals are about, where observers are few and the check does not say it."""
+    counts, shown = check.counts, "map" if scale is None else "scale"
+    if counts.observers is None or counts.per_observer is None or counts.observers > FEW_OBSERVERS:
+        return []
+    if counts.observers == 1:
+        return [
+            f"All answers are by one observer: the {shown} is of this observer, and its intervals "
+            "say nothing about other people."
+        ]
+    if scale is not None and scale.made.resamples_observers:
+        return [scale.about]
+    if check.observers_differ or counts.per_observer.median < MANY_EACH:
+        return []
+    return [
+        f"The answers are by {counts.observers} observers, pooled: the intervals are about the "
+        f"{shown} of these people. For people in general they would be wider, as people differ."
+    ]

@@ -203,6 +203,11 @@ class Findings:
         return undecided or not self.chains_agree
 
     @property
+    def resampled_observers(self) -> bool:
+        """Whether intervals are made of whole observers, drawn anew."""
+        return self.scale is not None and self.scale.made.resamples_observers
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Of the objects; their numbers where they have none."""
         return tuple(each.name for each in self.objects)

@@ -40,6 +40,7 @@ def methods(findings: Findings) -> str:
             f"(seed {findings.settings.seed}).{left}",
             _methods_dimension(findings),
             _methods_maker(findings),
+            _methods_observers(findings),
             _methods_fit(findings),
             _methods_comparisons(findings),
             f"{'Ellipses and intervals' if findings.n_components > 1 else 'Intervals'} hold "
@@ -110,6 +111,22 @@ def _methods_maker(findings: Findings) -> str:
     )
 
 
+def _methods_observers(findings: Findings) -> str:
+    """Whose answers these are, and what was taken for granted about them."""
+    many, shown = findings.check.counts.observers, "map" if findings.scale is None else "scale"
+    given = f"taken as independent given the {shown}"
+    if many is None:
+        return f"Who gave each answer was not known; the answers were {given}."
+    if many == 1:
+        return f"All answers are by one observer, and were {given}."
+    said = f"The answers of all observers were pooled into one {shown} and {given}"
+    if findings.resampled_observers:
+        said += "; intervals are from whole observers resampled"
+    if (test := findings.check.differences) is not None:
+        said += f". A permutation test of differences between observers gave {tell_p(test.p_value)}"
+    return f"{said}."
+
+
 def _methods_comparisons(findings: Findings) -> str:
     """How the probability of a comparison was found (Lohaus et al., section 3.2)."""
     if default_method(len(thin(findings.ensemble))) == "vote":
@@ -140,8 +157,8 @@ def _methods_fit(findings: Findings) -> str:
         low, high = ceiling.accuracy_interval
         repeated = counted(ceiling.n_comparisons, "repeated comparison")
         said.append(
-            f"The noise ceiling (beta-binomial, {repeated}) is {ceiling.accuracy:.3f} (95 % "
-            f"interval {low:.3f}–{high:.3f})."
+            "The noise ceiling of models that do not know who answers (beta-binomial, "
+            f"{repeated}) is {ceiling.accuracy:.3f} (95 % interval {low:.3f}–{high:.3f})."
         )
     if (fit := findings.lack_of_fit) is not None and findings.chains_agree:
         said.append(

@@ -8,7 +8,7 @@ from tercet.report.cautions import MISFIT, count_dimensions, is_calibrated, tell
 from tercet.report.findings import Findings
 from tercet.uses.abstain.risk import percent
 
-__all__ = ["counted", "in_lines", "provisional", "summary"]
+__all__ = ["counted", "in_lines", "provisional", "summary", "tell_why_above"]
 
 WIDTH = 100
 
@@ -38,6 +38,17 @@ def provisional(findings: Findings) -> str:
     if estimate is not None and estimate.hangs_on is None:
         return "left-out answers are predicted no better than by a coin"
     return "how many dimensions the answers need is not decided"
+
+
+def tell_why_above(findings: Findings) -> str:
+    """Why more answers are foretold than the noise ceiling says, where that is so."""
+    found, ceiling = findings.foretold, findings.check.ceiling
+    if found is None or ceiling is None or found.accuracy <= ceiling.accuracy:
+        return ""
+    return (
+        " That is above the ceiling, which is an estimate, and about repeated comparisons alone: "
+        "the others may be easier."
+    )
 
 
 # --- the summary ------------------------------------------------------------------------------
@@ -156,13 +167,13 @@ def _about_foretold(findings: Findings) -> str:
     if (ceiling := findings.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         said += (
-            "; the noise ceiling of comparisons like the repeated ones is "
-            f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
+            "; the noise ceiling, of comparisons like the repeated ones and of models that do not "
+            f"know who answers, is {percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
     word = "close to" if is_calibrated(found) else "off"
     return (
-        f"{said}. Their stated probabilities are {word} what happens: they differ "
-        f"{tell_calibration(found)}."
+        f"{said}.{tell_why_above(findings)} Their stated probabilities are {word} what happens: "
+        f"they differ {tell_calibration(found)}."
     )
 
 

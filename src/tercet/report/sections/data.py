@@ -55,12 +55,15 @@ def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
     ):
         if kind is not None and not math.isnan(kind.rate):
             yield who, _rate(kind)
-    low, high = found.ceiling.accuracy_interval
-    yield (
-        "noise ceiling: the most that any model can foretell",
-        f"{percent(found.ceiling.accuracy)} of such answers (95 % interval {percent(low)} to "
-        f"{percent(high)})",
-    )
+    own = found.own_ceiling if check.counts.observers != 1 else None
+    for who, ceiling in (("does not know", found.ceiling), ("knows", own)):
+        if ceiling is not None:
+            low, high = ceiling.accuracy_interval
+            yield (
+                f"noise ceiling: the most that a model can predict that {who} who answers",
+                f"{percent(ceiling.accuracy)} of such answers (95 % interval {percent(low)} to "
+                f"{percent(high)})",
+            )
 
 
 def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:

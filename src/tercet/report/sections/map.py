@@ -40,7 +40,9 @@ def _reading(findings: Findings) -> str:
     d, draws = findings.n_components, f"{findings.ensemble.n_samples} maps that fit the answers"
     if findings.kind != "posterior":
         draws = f"{findings.ensemble.n_samples} maps, each of answers drawn anew"
-    held = "where it may be" if findings.chains_agree else "the draws, which do not agree"
+    held = f"where it may be {_given(findings)}"
+    if not findings.chains_agree:
+        held = "the draws, which do not agree"
     if findings.scale is not None:
         return (
             "How far apart stimuli look: the perceived value of each, with a line that holds "
@@ -50,15 +52,23 @@ def _reading(findings: Findings) -> str:
     if d == 1:
         return (
             f"A point is where an object lies on average over {draws}; its line holds {level} of "
-            f"{held}. Only the order and the ratios of distances mean something: the scale "
-            "may be turned around, moved and stretched."
+            f"{held}. Only the order and the ratios of distances mean something: the scale may be "
+            "turned around, moved and stretched."
         )
     seen = "Each panel shows two of the dimensions, the widest first. " if d > 2 else ""
     return (
         f"{seen}A point is where an object lies on average over {draws}; its ellipse holds {level} "
-        f"of {held}. What is near on the map was judged alike. The map may be turned, "
-        "mirrored, moved and stretched: its axes have no names, and no units."
+        f"of {held}. Whether two ellipses overlap is no test: which comparisons are certain is "
+        "told below. What is near on the map was judged alike. The map may be turned, mirrored, "
+        "moved and stretched: its axes have no names, and no units."
     )
+
+
+def _given(findings: Findings) -> str:
+    """What an ellipse takes for granted."""
+    many = findings.check.counts.observers
+    whose = "the pooled map of these observers" if many != 1 else "the map of this observer"
+    return f"on {whose}, if the model and the number of dimensions are right"
 
 
 def _tip(each: Object, findings: Findings) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _figures(findings: Findings) -> str:
         best = ""
         if ceiling is not None:
             low, high = (f"{100 * end:.0f}" for end in ceiling.accuracy_interval)
-            best = f"; the noise ceiling lies between {low} and {high} %"
+            best = f"; the noise ceiling of repeated ones lies between {low} and {high} %"
         shown.append((f"{100 * foretold.accuracy:.0f} %", f"of unseen answers foretold{best}"))
     cells = "".join(f"<div><dd>{prose(n)}</dd><dt>{prose(what)}</dt></div>" for n, what in shown)
     return f'<dl class="figures">{cells}</dl>'

@@ -9,6 +9,7 @@ from tercet.report.cautions import MISFIT, tell_calibration, tell_p
 from tercet.report.findings import Findings, Foretold
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
+from tercet.report.words import tell_why_above
 from tercet.uses.abstain.risk import percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.scale import GoodnessOfFit
@@ -86,13 +87,14 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
         best = f"A coin has 50 %. The most possible is unknown: {findings.check.no_repeats}."
     else:
         best = (
-            f"A coin has 50 %. On comparisons like the repeated ones no model can have more than "
-            f"about {percent(ceiling.accuracy)} (noise ceiling)."
+            "A coin has 50 %. On comparisons like the repeated ones a model that does not know who "
+            f"answers, such as this one, can have at most about {percent(ceiling.accuracy)} (noise "
+            f"ceiling).{tell_why_above(findings)}"
         )
     yield "unseen answers foretold", accuracy, best
     coin = f"Less is better. A coin has {math.log(2.0):.3f}."
     if ceiling is not None:
-        coin = f"{coin[:-1]}, and no model less than about {ceiling.log_loss:.3f}."
+        coin = f"{coin[:-1]}, such a model on such comparisons at least {ceiling.log_loss:.3f}."
     yield "log-loss of unseen answers", f"{found.log_loss:.3f} ± {found.log_loss_error:.3f}", coin
     if found.rough > 0.0:
         yield (

@@ -79,7 +79,8 @@ class Comparison:
     n_units, n_answers : int
         That were foretold.
     ceiling : NoiseCeiling or None
-        What the best possible model could reach on the comparisons that were asked more than once.
+        What a model that does not know who answers could reach on the comparisons that were asked
+        more than once.
     repeated_accuracy : float or None
         What the best of these models reaches on them.
     notes : tuple of str

@@ -1,4 +1,4 @@
-"""Where comparisons were asked more than once: whether a model fits, and how well any could do.
+"""Where comparisons were asked more than once: whether a model fits, and how well one could do.
 
 A saturated model gives every repeated comparison a probability of its own. How much better it fits
 than the map says whether the map, or the model of an answer, misses something.
@@ -40,7 +40,10 @@ class Repeats(NamedTuple):
 
 @dataclass(frozen=True)
 class NoiseCeiling:
-    """The best that any model can do on comparisons like those that were repeated.
+    """The best that a model can do on comparisons like those that were repeated.
+
+    With the votes of several observers on each comparison, this is about models that do not know
+    who answers: one that does may do better. With votes of one observer each, it is about those.
 
     The probability that people call the first pair nearer differs from comparison to comparison;
     over comparisons it is taken to be Beta(a, a), for which of two pairs comes first means nothing.
@@ -75,10 +78,10 @@ class NoiseCeiling:
         low, high = self.accuracy_interval
         least, most = self.log_loss_interval
         return (
-            f"noise ceiling from {self.n_comparisons} repeated comparisons: no model can foretell "
-            f"more than {self.accuracy:.1%} of such answers (95 % interval {low:.1%} to "
-            f"{high:.1%}; {self.accuracy_bound:.1%} whatever the shape), or reach a "
-            f"log-loss below {self.log_loss:.3f} ({least:.3f} to {most:.3f})"
+            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that does not "
+            f"know who answers can predict at most {self.accuracy:.1%} of such answers (95 % "
+            f"interval {low:.1%} to {high:.1%}; {self.accuracy_bound:.1%} whatever the shape), "
+            f"with a log-loss of at least {self.log_loss:.3f} ({least:.3f} to {most:.3f})"
         )
 
 

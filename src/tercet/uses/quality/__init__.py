@@ -2,6 +2,7 @@
 
 from tercet.uses.quality.check import check_answers
 from tercet.uses.quality.counts import Counts, Disagreement, Repeats, Spread
+from tercet.uses.quality.differences import ObserverDifferences
 from tercet.uses.quality.observers import ObserverCheck
 from tercet.uses.quality.result import AnswerCheck
 
@@ -10,6 +11,7 @@ __all__ = [
     "Counts",
     "Disagreement",
     "ObserverCheck",
+    "ObserverDifferences",
     "Repeats",
     "Spread",
     "check_answers",

@@ -96,8 +96,13 @@ class Repeats(NamedTuple):
         Of all answers to the same comparison.
     within, between : Disagreement or None
         Both answers from one observer, or from two; None where observers are unknown.
+    between_same : Disagreement or None
+        ``between``, on comparisons that count in ``within``: these may be harder than the others.
     ceiling : NoiseCeiling
-        How many such answers any model could foretell.
+        How many such answers a model could predict that does not know who answers.
+    own_ceiling : NoiseCeiling or None
+        How many one could that does know, from comparisons that one observer answered more than
+        once; None where nobody did, or observers are unknown.
     """
 
     comparisons: int
@@ -106,7 +111,9 @@ class Repeats(NamedTuple):
     overall: Disagreement
     within: Disagreement | None
     between: Disagreement | None
+    between_same: Disagreement | None
     ceiling: NoiseCeiling
+    own_ceiling: NoiseCeiling | None
 
 
 def prepare(triplets: Triplets) -> Prepared:
@@ -169,7 +176,7 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
     if not again.any():
         return "no comparison was asked more than once"
     pairs, differing = answer_pairs(near, total)
-    within = between = None
+    within = between = between_same = own_ceiling = None
     if prepared.observer is not None:
         place, own_near, own_total = by_observer(prepared)
         asked = np.empty(len(own_total), dtype=np.int64)
@@ -179,6 +186,10 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         )
         within = _disagreement(own_pairs, own_differing)
         between = _disagreement(pairs - own_pairs, differing - own_differing)
+        same = own_pairs > 0
+        between_same = _disagreement((pairs - own_pairs)[same], (differing - own_differing)[same])
+        if (twice := own_total > 1).any():
+            own_ceiling = noise_ceiling(own_near[twice], own_total[twice])
     return Repeats(
         comparisons=int(again.sum()),
         answers=int(total[again].sum()),
@@ -186,7 +197,9 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         overall=_disagreement(pairs, differing),
         within=within,
         between=between,
+        between_same=between_same,
         ceiling=noise_ceiling(near[again], total[again]),
+        own_ceiling=own_ceiling,
     )
 
 

@@ -15,7 +15,8 @@ from tercet.plain import plain
 from tercet.uses.abstain.risk import percent
 from tercet.uses.compare.misfit import NoiseCeiling
 from tercet.uses.quality.counts import Counts, Repeats, Spread
-from tercet.uses.quality.guessing import CANNOT_TELL, FOLLOWS, GUESSING, REVERSED
+from tercet.uses.quality.differences import ObserverDifferences
+from tercet.uses.quality.guessing import CANNOT_TELL, FOLLOWS, GUESSING, LEVEL, REVERSED
 from tercet.uses.quality.observers import FAILED_CATCH, TOO_FAST, ObserverCheck
 from tercet.uses.quality.table import tabulate
 
@@ -23,9 +24,13 @@ __all__ = ["AnswerCheck"]
 
 WIDTH = 100
 SHOWN = 10  # observers in the printed table
+COIN = "foretold no better than a coin would be"
 # Share of repeated answers that can be foretold where the task is close to guessing: the estimate,
 # and what it may be at the most (few repeats do not tell).
 HARDLY, AT_MOST = 0.6, 0.75
+# Ratio of variances from which observers who differ are told of: a crowd that gave few answers each
+# has less, and its intervals are right (docs/quality.md).
+MATTERS = 1.1
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,11 @@ class AnswerCheck:
     answers_needed : float
         How many answers of an observer it takes to notice guessing with probability 80 %; ∞ where
         the typical observer does no better than a coin.
+    differences : ObserverDifferences or None
+        A test of whether observers differ from each other, those aside who look like guessing or
+        the other way round; None where there is nothing to test.
+    no_differences : str
+        Why there is nothing; else empty.
     catch_trials, catch_passed : int
         Over all observers.
     seed : int
@@ -63,14 +73,22 @@ class AnswerCheck:
     observers: tuple[ObserverCheck, ...]
     typical: float
     answers_needed: float
+    differences: ObserverDifferences | None
+    no_differences: str
     catch_trials: int
     catch_passed: int
     seed: int
 
     @property
     def ceiling(self) -> NoiseCeiling | None:
-        """The noise ceiling, where something was asked twice."""
+        """Of models that do not know who answers, where something was asked twice."""
         return None if self.repeats is None else self.repeats.ceiling
+
+    @property
+    def observers_differ(self) -> bool:
+        """Whether observers differ from each other so much that it matters for all of them."""
+        found = self.differences
+        return found is not None and found.p_value <= LEVEL and found.ratio >= MATTERS
 
     def sentences(self) -> list[str]:
         """What was found, in plain words."""
@@ -161,17 +179,44 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
         ("by two observers", repeats.between),
         ("", repeats.overall if repeats.within is None else None),
     )
-    rates = [f"{percent(kind.rate)} {who}".rstrip() for who, kind in kinds if kind and kind.pairs]
+    asked = [(who, kind) for who, kind in kinds if kind and kind.pairs]
+    rates = [
+        f"{percent(kind.rate)} {who}".rstrip()
+        + (f" ({_count(kind.comparisons, 'comparison')})" if len(asked) > 1 else "")
+        for who, kind in asked
+    ]
     said.append(
         f"Of two answers to the same comparison, {' and '.join(rates)} differ (50 % if everyone "
         "guessed, 0 % if all were sure and agreed)."
     )
-    low, high = repeats.ceiling.accuracy_interval
-    said.append(
-        f"Noise ceiling: no model can foretell more than {percent(repeats.ceiling.accuracy)} of "
-        f"answers to comparisons like these repeated ones (95 % interval {percent(low)} to "
-        f"{percent(high)})."
-    )
+    same = repeats.between_same
+    if len(asked) > 1 and same is not None and same.pairs and same != repeats.between:
+        said.append(
+            f"On the comparisons that one observer answered more than once, {percent(same.rate)} "
+            "by two observers differ."
+        )
+    return said + _about_ceilings(repeats, found.counts.observers)
+
+
+def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
+    which = "of this observer" if observers == 1 else "that does not know who answers"
+    said = [
+        f"Noise ceiling: a model {which} can predict at most {_accuracy(repeats.ceiling)} of the "
+        "answers to comparisons like these repeated ones."
+    ]
+    if repeats.within is None or observers == 1:
+        return said
+    if repeats.own_ceiling is None:
+        said.append(
+            "What a model could predict that knows who answers is unknown: nobody answered the "
+            "same comparison twice."
+        )
+    else:
+        asked = _count(repeats.within.comparisons, "comparison")
+        said.append(
+            f"On the {asked} that somebody answered more than once, a model that knows who "
+            f"answers can predict at most {_accuracy(repeats.own_ceiling)}."
+        )
     return said
 
 
@@ -185,6 +230,11 @@ def _about_observers(found: AnswerCheck) -> list[str]:
             f"Foretold from the answers of others, {percent(found.typical)} of the typical "
             "observer's answers come out right (50 % of a guesser's)."
         )
+        if found.ceiling is not None and found.typical > found.ceiling.accuracy:
+            said.append(
+                "That is above the noise ceiling, which is about all observers, guessers too, and "
+                "about the repeated comparisons alone."
+            )
         kinds = [
             (FOLLOWS, "above chance"),
             (GUESSING, "like guessing"),
@@ -200,7 +250,28 @@ def _about_observers(found: AnswerCheck) -> list[str]:
             "On shared comparisons the typical observer agrees with the majority of the others in "
             f"{percent(float(np.median(agreements)))} of the answers."
         )
-    return said
+    return said + _about_differences(found)
+
+
+def _about_differences(found: AnswerCheck) -> list[str]:
+    test = found.differences
+    if test is None:
+        return (
+            [f"Whether observers differ from each other cannot be told: {found.no_differences}."]
+            if found.observers
+            else []
+        )
+    seen = (
+        f"{_count(test.answers, 'answer')} to {_count(test.comparisons, 'comparison')} on which "
+        "they disagree"
+    )
+    if test.p_value > LEVEL:
+        return [f"That observers differ from each other does not show in {seen} ({_p(test)})."]
+    little = "" if found.observers_differ else " a little"
+    return [
+        f"Observers differ from each other{little}: in {seen}, those of one observer go together "
+        f"more than by chance ({_p(test)})."
+    ]
 
 
 def _about_care(found: AnswerCheck) -> list[str]:
@@ -230,16 +301,22 @@ def find_warnings(found: AnswerCheck) -> list[str]:
     ceiling = found.ceiling
     if ceiling and ceiling.accuracy < HARDLY and ceiling.accuracy_interval[1] < AT_MOST:
         said.append(
-            "Answers to the same comparison hardly agree with each other: no model can foretell "
-            f"more than {percent(ceiling.accuracy)} of them. Check that the question was "
-            "understood and that the columns of the file are the right ones."
+            "Answers to the same comparison hardly agree with each other: a model that does not "
+            f"know who answers can predict at most {percent(ceiling.accuracy)} of them. Check that "
+            "the question was understood and that the columns of the file are the right ones."
         )
     if not math.isnan(found.typical) and math.isinf(found.answers_needed):
         said.append(
             "The others' answers do not foretell those of the typical observer better than a coin: "
             "too few answers for a map, observers who have little in common, or guesses."
         )
-    return said + _about_flags(found.observers) + _about_the_few(found)
+    if found.observers_differ and found.differences is not None:
+        said.append(
+            f"Observers differ from each other more than by chance ({_p(found.differences)}). What "
+            f"is made of all answers together is of these {found.counts.observers} people: for "
+            "other people intervals are wider, unless whole observers are resampled."
+        )
+    return said + _about_flags(found.observers) + _about_the_unclear(found)
 
 
 def _about_flags(observers: Sequence[ObserverCheck]) -> list[str]:
@@ -257,15 +334,28 @@ def _about_flags(observers: Sequence[ObserverCheck]) -> list[str]:
     return [text.format(who=_observers(named[flag])) for flag, text in found.items() if named[flag]]
 
 
-def _about_the_few(found: AnswerCheck) -> list[str]:
-    few = [o for o in found.observers if o.verdict == CANNOT_TELL]
-    if not few or math.isnan(found.typical) or math.isinf(found.answers_needed):
+def _about_the_unclear(found: AnswerCheck) -> list[str]:
+    """Of whom it cannot be told whether they guess, by the reason."""
+    if math.isnan(found.typical) or math.isinf(found.answers_needed):
         return []
+    unclear = [o for o in found.observers if o.verdict == CANNOT_TELL]
+    needed = found.answers_needed
+    alone = [o.observer for o in unclear if not o.foretold]
+    few = [o.observer for o in unclear if 0 < o.foretold < needed]
+    poor = [o.observer for o in unclear if o.foretold >= needed]
+    reasons = (
+        (alone, "nobody else was asked about the same objects"),
+        (few, f"{COIN}, from too few answers: it takes about {needed:.0f} or more"),
+        (
+            poor,
+            f"{COIN}, but not clearly less than the poorest of ordinary observers, who differ. "
+            "Whether they contradict themselves when asked again would tell",
+        ),
+    )
     return [
-        "Cannot tell whether these are guesses, foretold no better than a coin would be but not "
-        f"clearly less than an ordinary observer's: {_observers([o.observer for o in few])}. It "
-        f"takes about {found.answers_needed:.0f} answers or more, the more the more observers "
-        "differ."
+        f"Cannot tell whether {_observers(who)} guessed: {reason}."
+        for who, reason in reasons
+        if who
     ]
 
 
@@ -276,6 +366,15 @@ def _range(spread: Spread) -> str:
     if spread.least == spread.most:
         return _count(round(spread.most), "answer")
     return f"{spread.least:.0f} to {spread.most:.0f} answers (median {spread.median:g})"
+
+
+def _accuracy(ceiling: NoiseCeiling) -> str:
+    low, high = ceiling.accuracy_interval
+    return f"about {percent(ceiling.accuracy)} (95 % interval {percent(low)} to {percent(high)})"
+
+
+def _p(test: ObserverDifferences) -> str:
+    return f"p = {test.p_value:.3f}"
 
 
 def _rarest(counts: Counts) -> str:

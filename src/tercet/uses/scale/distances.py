@@ -33,7 +33,7 @@ SHORTEST = 0.05  # least distance from first to last, as a share of the scale's 
 def maker_of(
     model: Embedder | Bootstrap | Posterior,
     uncertainty: str,
-    unit: str,
+    unit: str | None,
     n_samples: int | None,
     n_jobs: int | None,
     progress: bool | None,
@@ -47,10 +47,13 @@ def maker_of(
             maker: Any = Posterior(clone(model), random_state=entropy)
         else:
             parametric = uncertainty == "parametric"
-            maker = Bootstrap(clone(model), unit=unit, parametric=parametric, random_state=entropy)
+            maker = Bootstrap(
+                clone(model), unit=unit or "answer", parametric=parametric, random_state=entropy
+            )
     else:
         maker = clone(model)
-        changes["unit"] = None if unit == "answer" else unit  # its own, unless told otherwise
+        # Its own, unless told otherwise; a posterior takes answers one by one anyway.
+        changes["unit"] = unit if isinstance(maker, Bootstrap) else None
         if random_state is not None or maker.random_state is None:
             changes["random_state"] = entropy
     return maker.set_params(**{k: v for k, v in changes.items() if v is not None})  # type: ignore[no-any-return]

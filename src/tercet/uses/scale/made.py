@@ -30,9 +30,20 @@ class Made:
 
     model: str  # in words
     uncertainty: str  # "bootstrap", "parametric", "posterior", or an ensemble's source
-    unit: str = "answer"
+    unit: str = "answer"  # that a bootstrap resamples
     entropy: int | None = None
     triplets: Triplets | None = None  # objects numbered in the order of the stimuli
     task: Task | None = None  # of the signed-difference model
     ensemble: Ensemble | None = None
     jackknife: Callable[[], Jackknifed] | None = None  # only for full-size bootstraps
+
+    @property
+    def resamples_observers(self) -> bool:
+        """Whether samples are made of whole observers."""
+        return self.unit == "observer" and self.uncertainty not in ("parametric", "posterior")
+
+    @property
+    def n_observers(self) -> int | None:
+        """How many gave the answers; None where unknown."""
+        known = None if self.triplets is None else self.triplets.observers
+        return None if known is None else len(np.unique(known))

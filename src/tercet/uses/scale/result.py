@@ -19,6 +19,8 @@ from tercet.uses.scale.thresholds import Thresholds, predict_thresholds
 
 Floats = NDArray[np.float64]
 
+FEW = 10  # observers whose resampling makes intervals that are clearly too narrow: docs/scale.md
+
 
 @dataclass(frozen=True, eq=False)
 class PerceptualScale:
@@ -92,6 +94,19 @@ class PerceptualScale:
         """Akaike's criterion 2k − 2 log L, in the signed-difference model."""
         task, value = self.made.task, self.log_likelihood
         return None if task is None or value is None else 2.0 * (task.n_parameters - value)
+
+    @property
+    def about(self) -> str:
+        """Whom the intervals are about, in a sentence; empty where observers are unknown."""
+        many = self.made.n_observers
+        if many is None:
+            return ""
+        if many == 1:
+            return "Intervals are about this one observer."
+        if self.made.resamples_observers:
+            rough = ": so few make a rough guess, rather too narrow" if many <= FEW else ""
+            return f"Intervals are about people in general, from {many} observers resampled{rough}."
+        return f"Intervals are about these {many} observers, not about people in general."
 
     def mean(self) -> Floats:
         """Mean (n,) of the samples."""
@@ -254,6 +269,7 @@ class PerceptualScale:
         if made.uncertainty == "bootstrap":
             drawn += f" of {made.unit}s"
         lines += [drawn + (", normalised" if self.is_normalised else ", unnormalised")]
+        lines += [self.about] if self.about else []
         if self.sigma is not None and self.is_normalised:
             low, high = self.sigma_interval()
             lines += [f"noise σ {self.sigma:.3f} ({low:.3f} to {high:.3f})"]

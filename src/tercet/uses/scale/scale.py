@@ -19,7 +19,7 @@ from tercet.memory import need_memory
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.provenance import Seed, entropy_of, seed_for
-from tercet.triplets import as_triplets
+from tercet.triplets import Triplets, as_triplets
 from tercet.uses.scale import resampling
 from tercet.uses.scale.difference import LINKS
 from tercet.uses.scale.distances import (
@@ -41,6 +41,7 @@ Index = NDArray[np.int64]
 
 UNCERTAINTIES = ("bootstrap", "parametric", "posterior")
 UNITS = ("answer", "observer", "screen")
+ENOUGH = 5  # observers, from which a bootstrap resamples them
 SAMPLES = 2000  # of the signed-difference model, by default: about a second for 5 000 answers
 
 
@@ -52,7 +53,7 @@ def perceptual_scale(
     link: str = "probit",
     lapse: bool | float = False,
     uncertainty: str = "bootstrap",
-    unit: str = "answer",
+    unit: str | None = None,
     n_samples: int | None = None,
     normalise: bool = True,
     n_jobs: int | None = None,
@@ -81,8 +82,11 @@ def perceptual_scale(
     uncertainty : {"bootstrap", "parametric", "posterior"}
         Resample units; draw new answers from the fit, as MLDS does; or, for an estimator, draw from
         its posterior. A `Bootstrap` or `Posterior` given as model knows by itself.
-    unit : {"answer", "observer", "screen"}
-        What a bootstrap resamples.
+    unit : {"answer", "observer", "screen"}, optional
+        What a bootstrap resamples: by default observers where there are five or more, so that
+        intervals are about people in general; else screens where some have several answers, else
+        answers, so that intervals are about these observers. A `Bootstrap` given as model has its
+        own.
     n_samples : int, optional
         By default 2000 for the signed-difference model, else that of `Bootstrap` or `Posterior`.
     normalise : bool
@@ -119,11 +123,14 @@ def perceptual_scale(
     order, values = order_of(stimuli, triplets.n_objects, triplets.names)
     triplets = renumber(triplets, order)
     entropy = entropy_of(random_state)
+    if unit is None and uncertainty == "bootstrap" and not isinstance(model, Bootstrap | Posterior):
+        unit = _default_unit(triplets)
     if not isinstance(model, str):
         maker = maker_of(
             model, uncertainty, unit, n_samples, n_jobs, progress, random_state, entropy
         )
         return scale_by_distances(maker, triplets, values, normalise, entropy)
+    unit = unit or "answer"
     if unit == "answer":
         instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
         warn_about_screens(triplets, "are taken one by one here", f"use unit='screen'{instead}")
@@ -200,12 +207,20 @@ def _jackknife(task: resampling.Task, unit: str) -> Jackknifed:
     return Jackknifed(fits.scale, fits.lapse, stands_for)
 
 
+def _default_unit(triplets: Triplets) -> str:
+    """What a bootstrap resamples unless told."""
+    observers = triplets.observers
+    if observers is not None and len(np.unique(observers)) >= ENOUGH:
+        return "observer"
+    return "screen" if triplets.shares_screens else "answer"
+
+
 # --- checks -------------------------------------------------------------------------------------
 
 
 def _check_untouched(*settings: Any) -> None:
     """Raise where an ensemble comes with settings for making one."""
-    if settings != ("difference", "probit", False, "bootstrap", "answer", None):
+    if settings != ("difference", "probit", False, "bootstrap", None, None):
         raise InputError(
             "an ensemble was made before: model, link, lapse, uncertainty, unit and n_samples are "
             "for answers; leave them out, or give the answers."
@@ -213,22 +228,22 @@ def _check_untouched(*settings: Any) -> None:
 
 
 def _check(
-    model: Any, link: str, lapse: Any, uncertainty: str, unit: str, n_samples: int | None
+    model: Any, link: str, lapse: Any, uncertainty: str, unit: str | None, n_samples: int | None
 ) -> None:
     for name, value, known in (
         ("link", link, LINKS),
         ("uncertainty", uncertainty, UNCERTAINTIES),
-        ("unit", unit, UNITS),
+        ("unit", unit, (*UNITS, None)),
     ):
         if value not in known:
-            listed = ", ".join(map(repr, known))
+            listed = ", ".join(repr(each) for each in known if each is not None)
             raise InputError(f"{name} must be one of {listed}, got {value!r}.")
     if n_samples is not None and (not is_count(n_samples) or n_samples < 2):
         raise InputError(f"n_samples must be a whole number from 2, got {n_samples!r}.")
     if not isinstance(lapse, bool) and not (is_number(lapse) and 0.0 <= lapse <= LARGEST_LAPSE):
         raise InputError(f"lapse must be True, False or a share from 0 to 0.5, got {lapse!r}.")
     resamples = uncertainty == "bootstrap" and not isinstance(model, Posterior)
-    if unit != "answer" and not resamples:
+    if unit not in (None, "answer") and not resamples:
         raise InputError(
             f"unit={unit!r} is what a bootstrap resamples, and these samples are drawn from a "
             "model of single answers; use uncertainty='bootstrap'."
