@@ -85,7 +85,9 @@ def test_what_is_made_once_is_not_made_again(path):
 
     for _ in range(2):
         with opened(path) as checkpoint:
-            np.testing.assert_array_equal(checkpoint.once("hill", 0, make)["x"], np.arange(3))
+            np.testing.assert_array_equal(
+                checkpoint.once("hill", 0, make, dict, dict)["x"], np.arange(3)
+            )
     assert len(made) == 1
 
 
@@ -274,10 +276,10 @@ def test_text_that_is_damaged_is_noticed(path):
 
 
 def test_a_later_format_is_not_read(path, monkeypatch):
-    monkeypatch.setattr(file, "VERSION", 2)
+    monkeypatch.setattr(file, "VERSION", 3)
     filled(path)
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"format version 2.*update tercet"):
+    with pytest.raises(InputError, match=r"format version 3.*update tercet"):
         opened(path)
 
 

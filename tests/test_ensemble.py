@@ -513,7 +513,7 @@ def test_arviz_gets_points_distances_parameters_and_statistics():
     made = Ensemble(
         points(),
         chains=[0, 1] * 6,
-        parameters={"lapse": np.arange(12.0)},
+        parameters={"mu": np.arange(12.0)},
         statistics={"log_posterior": np.arange(12.0) + 100},
         names=NAMES,
     )
@@ -525,7 +525,7 @@ def test_arviz_gets_points_distances_parameters_and_statistics():
     assert_array_equal(found, made.samples[1::2, 2])
     found = posterior["distance"].sel(pair="bee–dog", chain=0)
     assert_array_equal(found, made.distances([["bee", "dog"]])[::2, 0])
-    assert_array_equal(posterior["lapse"].sel(chain=1), np.arange(1.0, 12.0, 2.0))
+    assert_array_equal(posterior["mu"].sel(chain=1), np.arange(1.0, 12.0, 2.0))
     assert_array_equal(stats["lp"].sel(chain=0), np.arange(100.0, 112.0, 2.0))
 
 

@@ -21,7 +21,7 @@ MODULES = {
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
     {"terminal"},
-    {"errors", "compiled", "files", "plain", "progress", "telling"},
+    {"errors", "compiled", "files", "npz", "plain", "progress", "telling"},
     {"titles"},
     {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},

@@ -17,6 +17,8 @@ __all__ = ["Alignment", "align", "generalised_procrustes", "procrustes"]
 
 Floats = NDArray[np.float64]
 
+_NOTHING = np.finfo(float).eps ** 2  # of the largest sum of squares: equal points, but for rounding
+
 
 @dataclass(frozen=True)
 class Alignment:
@@ -86,8 +88,8 @@ def generalised_procrustes(
     Alternates between the mean embedding and the alignment of every embedding to it, which never
     increases Σ_k ‖aligned_k − mean‖²_F (Gower 1975; ten Berge 1977). With ``scale``, the sum of
     squares Σ_k ‖aligned_k‖²_F is held at its start: without that, shrinking everything to a point
-    would fit best. The result is oriented like the first embedding, and centred on the origin
-    when ``translate`` is true.
+    would fit best. The result is oriented like the first embedding that has any extent, and centred
+    on the origin when ``translate`` is true.
 
     Parameters
     ----------
@@ -108,7 +110,9 @@ def generalised_procrustes(
     if translate:
         aligned = aligned - aligned.mean(axis=1, keepdims=True)
     total = float(np.sum(aligned**2))
-    mean = aligned[0]
+    # On points that are all equal, or almost, the others would be scaled to nothing.
+    squares = np.sum(aligned**2, axis=(1, 2))
+    mean = aligned[int(np.argmax(squares >= _NOTHING * squares.max()))]
     before = np.inf
     for _ in range(max_iter):
         aligned = _fit(aligned, mean, False, scale)[0]

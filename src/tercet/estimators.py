@@ -16,7 +16,7 @@ from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
 from tercet.memory import need_memory
 from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel
-from tercet.models.base import check_positive
+from tercet.models.base import check_parameter
 from tercet.provenance import Seed
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
@@ -257,7 +257,7 @@ class GNMDS(Embedder):
     def objective(self) -> Objective:
         """Slack plus tr(K) / C; without C the points carry no trace term."""
         if self.C is not None:
-            check_positive("C", self.C)
+            check_parameter("C", self.C)
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
 
     def solver(

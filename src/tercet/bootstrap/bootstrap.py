@@ -202,6 +202,7 @@ class Bootstrap(Maker):
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
             entropy, numbers = checkpoint.entropy, range(self.n_samples)
+            shape = triplets.n_objects, self.estimator.n_components
             full = self._fit_all(task, entropy, checkpoint, device)
             draw, spread = self._draw(triplets, task, full)
             subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
@@ -213,7 +214,7 @@ class Bootstrap(Maker):
                 chosen = subsets.only(some), [seeds[k] for k in some]
                 return fit_anywhere(solver, task.problem, *chosen, self.n_jobs, done)
 
-            fits = fit_replicates(checkpoint, self.n_samples, fit, bar.update)
+            fits = fit_replicates(checkpoint, shape, self.n_samples, fit, bar.update)
         outcome = judge(fits, self.estimator.objective(), triplets, subsets)
         about = {"n_answers": len(task.every), "device": device}
         return self._keep(fits, outcome, full, spread, triplets.names, entropy, about)
@@ -274,13 +275,14 @@ class Bootstrap(Maker):
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
             entropy, numbers = checkpoint.entropy, range(self.n_samples)
+            shape = stream.n_objects, self.estimator.n_components
             keys = [(ROWS, k) for k in numbers]
             replicates = StreamReplicates(stream, self.fraction, self.replaces, entropy, keys)
             full, spread = None, 1.0
             if self.correction or self.warm_start:
                 rng = np.random.default_rng(seed_for(entropy, ALL_ANSWERS))
                 solver = self.estimator.solver(device=self.device)
-                full = fit_once(checkpoint, lambda: solver.solve(stream, rng))
+                full = fit_once(checkpoint, shape, lambda: solver.solve(stream, rng))
             if self.correction:
                 spread = math.sqrt(replicates.size / (replicates.n_answers - replicates.size))
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
@@ -290,7 +292,7 @@ class Bootstrap(Maker):
             def fit(some: list[int], done: Done) -> list[Fit]:
                 return fit_streams(walk, replicates, seeds, some, self.n_jobs, done)
 
-            fits = fit_replicates(checkpoint, self.n_samples, fit, bar.update)
+            fits = fit_replicates(checkpoint, shape, self.n_samples, fit, bar.update)
         outcome = judge(fits, self.estimator.objective(), stream, replicates)
         about = {"n_answers": replicates.n_answers, "device": "cpu"}
         return self._keep(fits, outcome, full, spread, stream.names, entropy, about)
@@ -318,7 +320,8 @@ class Bootstrap(Maker):
         seed = seed_for(entropy, ALL_ANSWERS)
         work = task.problem, [task.every], [seed]
         solver = self.estimator.solver(None, device)
-        fit = fit_once(checkpoint, lambda: solver.solve_subsets(*work)[0])
+        shape = task.problem.n_objects, self.estimator.n_components
+        fit = fit_once(checkpoint, shape, lambda: solver.solve_subsets(*work)[0])
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
         return fit

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from tercet.checkpoint import Checkpoint
 from tercet.engine.fit import Done, Fit
@@ -10,13 +13,17 @@ from tercet.engine.fit import Done, Fit
 _ALL, _REPLICATE = "all answers", "replicate"
 
 
-def fit_once(checkpoint: Checkpoint, fit: Callable[[], Fit]) -> Fit:
+Shape = tuple[int, int]  # objects and dimensions
+
+
+def fit_once(checkpoint: Checkpoint, shape: Shape, fit: Callable[[], Fit]) -> Fit:
     """The fit of all answers, or the one that was kept."""
-    return Fit(**checkpoint.once(_ALL, 0, lambda: fit()._asdict()))
+    return checkpoint.once(_ALL, 0, fit, Fit._asdict, lambda content: _restored(content, shape))
 
 
 def fit_replicates(
     checkpoint: Checkpoint,
+    shape: Shape,
     count: int,
     fit: Callable[[list[int], Done], list[Fit]],
     tick: Callable[[int], object],
@@ -26,6 +33,8 @@ def fit_replicates(
     Parameters
     ----------
     checkpoint : Checkpoint
+    shape : tuple of two ints
+        Objects and dimensions of each.
     count : int
         How many replicates there are.
     fit : callable
@@ -33,7 +42,12 @@ def fit_replicates(
     tick : callable
         Is told how many there are more.
     """
-    known = {k: Fit(**content) for k in range(count) for content in checkpoint.rows(_REPLICATE, k)}
+
+    def read(content: dict[str, Any]) -> Fit:
+        return _restored(content, shape)
+
+    found = ((k, checkpoint.one(_REPLICATE, k, read)) for k in range(count))
+    known = {k: one for k, one in found if one is not None}
     if known:
         tick(len(known))
     missing = [k for k in range(count) if k not in known]
@@ -47,3 +61,25 @@ def fit_replicates(
     if missing:
         known |= dict(zip(missing, fit(missing, keep), strict=True))
     return [known[k] for k in range(count)]
+
+
+_KINDS = {
+    "loss": (float, int),
+    "n_iter": (int,),
+    "converged": (bool,),
+    "separable": (bool,),
+    "reason": (str,),
+}
+
+
+def _restored(content: dict[str, Any], shape: Shape) -> Fit:
+    """A fit as it was kept; one that failed has any numbers. ValueError if it is no fit."""
+    fit = Fit(**content)
+    embedding: Any = fit.embedding
+    if not isinstance(embedding, np.ndarray) or embedding.dtype != np.float64:
+        raise ValueError("an embedding without numbers")
+    if embedding.shape != shape:
+        raise ValueError(f"an embedding of the shape {embedding.shape}")
+    if any(type(content[name]) not in kinds for name, kinds in _KINDS.items()):
+        raise ValueError("a fit with other values")
+    return fit

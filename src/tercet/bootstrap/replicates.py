@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.bootstrap.resampling import Replicates
+from tercet.checks import LARGEST_NUMBER
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
@@ -76,8 +77,9 @@ def warn_about_replicates(outcome: Outcome, name: str, stacklevel: int = 2) -> N
 
 
 def is_finite(fit: Fit) -> bool:
-    """Whether the fit gave an embedding at all."""
-    return math.isfinite(fit.loss) and bool(np.isfinite(fit.embedding).all())
+    """Whether the fit gave an embedding at all, also of numbers that mean something."""
+    halves = 0.5 * LARGEST_NUMBER  # which stay within once they are centred
+    return math.isfinite(fit.loss) and bool((np.abs(fit.embedding) <= halves).all())
 
 
 def runs_away(objective: Objective) -> bool:

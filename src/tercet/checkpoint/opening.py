@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.checkpoint.file import create, open_file, read_about, telling
+from tercet.checkpoint.file import About, create, open_file, read_about, telling
 from tercet.checkpoint.rows import Checkpoint
 from tercet.errors import DataWarning, InputError
 from tercet.provenance import Seed, entropy_of, versions
@@ -21,6 +21,8 @@ PathLike = str | os.PathLike[str]
 
 # On the first three no draw depends; the seed, and what computes, are asked for apart.
 _PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state", "device")
+
+_LONG = 100  # characters of a value in a message
 
 
 def open_checkpoint(
@@ -96,6 +98,11 @@ def _that_count(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _check_place(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"the checkpoint {path} is a folder; give the name of a file in it.")
+    if path.exists() and not path.is_file():
+        raise InputError(
+            f"the checkpoint {path} is a pipe or a device, which keeps nothing; give the name of "
+            "a file."
+        )
     if not path.parent.is_dir():
         raise InputError(
             f"the checkpoint {path} cannot be written: there is no folder {path.parent}."
@@ -110,31 +117,41 @@ def _processor() -> str:
     return name
 
 
-def _agree(
-    path: str, known: Mapping[str, Any], wanted: Mapping[str, Any], random_state: Seed
-) -> int:
+def _agree(path: str, known: About, wanted: Mapping[str, Any], random_state: Seed) -> int:
     """The seed of a checkpoint, if it belongs to the same run."""
-    entropy = int(known["seed"])
-    found = list(_changes(known["settings"], wanted["settings"]))
-    if known["settings"].get("class") == wanted["settings"].get("class"):
-        found += [f"other {what}" for what in _other(known["data"], wanted["data"])]
-    if random_state is not None and (given := entropy_of(random_state)) != entropy:
-        found.append(f"the seed is {given} and was {entropy}")
+    found = list(_changes(known.settings, wanted["settings"]))
+    if known.settings.get("class") == wanted["settings"].get("class"):
+        found += [f"other {_word(what)}" for what in _other(known.data, wanted["data"])]
+    if random_state is not None and (given := entropy_of(random_state)) != known.seed:
+        found.append(f"the seed is {given} and was {_shown(known.seed)}")
     if found:
         raise InputError(
             f"the checkpoint {path} belongs to another run: {'; '.join(found)}. Give this run "
             "another file, or delete that one if it is of no use."
         )
-    before, now = known["versions"], wanted["versions"]
+    before, now = known.versions, wanted["versions"]
     if changed := _other(before, now):
-        told = ", ".join(f"{key} {now.get(key)}, was {before.get(key)}" for key in changed)
+        told = ", ".join(
+            f"{_word(key)} {now.get(key)}, was {_word(str(before.get(key)))}" for key in changed
+        )
         warnings.warn(
             f"the checkpoint {path} was begun with other versions ({told}): the result is as "
             "good, but its last bits may differ from those of an undisturbed run.",
             DataWarning,
             stacklevel=5,
         )
-    return entropy
+    return known.seed
+
+
+def _shown(value: Any) -> str:
+    """A value of the file, which may be of any length."""
+    text = repr(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+
+
+def _word(text: str) -> str:
+    """A text of the file without quotes, where it has no letters that do something."""
+    return _shown(text) if len(text) > _LONG or not text.isprintable() else text
 
 
 def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -148,6 +165,6 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any], owner: str = "")
     for key in ["class"] if "class" in names else names:
         old, new = before.get(key), now.get(key)
         if isinstance(old or {}, dict) and isinstance(new or {}, dict) and (old or new):
-            yield from _changes(old or {}, new or {}, f" of the {key}{owner}")
+            yield from _changes(old or {}, new or {}, f" of the {_word(key)}{owner}")
         else:
-            yield f"{key}{owner} is {new!r} and was {old!r}"
+            yield f"{_word(key)}{owner} is {_shown(new)} and was {_shown(old)}"

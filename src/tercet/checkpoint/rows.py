@@ -6,21 +6,30 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
 from threading import Lock, Timer
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tercet.checkpoint.file import Row, telling, write_rows
+from tercet.checks import LARGEST_NUMBER
 from tercet.errors import TercetError
+from tercet.npz import read_npz
+from tercet.plain import parse
 
 EVERY = 1.0  # seconds between two commits: each waits for the disk
 
 Content = Mapping[str, Any]  # arrays, and whatever JSON knows
 
+T = TypeVar("T")
+Read = Callable[[dict[str, Any]], Any]
+
 _PLAIN = "json"  # the array that holds what is not an array
+_SEAL = 16  # bytes before a row's content
 
 
 class Checkpoint:
@@ -39,28 +48,52 @@ class Checkpoint:
         self._timer: Timer | None = None
         self._error: TercetError | None = None
 
-    def rows(self, kind: str, number: int) -> Iterator[dict[str, Any]]:
-        """What was kept under a kind and a number, part after part."""
+    def rows(self, kind: str, number: int, read: Read = dict) -> Iterator[Any]:
+        """What was kept under a kind and a number, part after part.
+
+        ``read`` makes of a content what is wanted; whatever is wrong with that is damage.
+        """
         if self._file is None:
             return
-        query = "SELECT value FROM content WHERE kind = ? AND number = ? ORDER BY part"
+        query = "SELECT part, value FROM content WHERE kind = ? AND number = ? ORDER BY part"
         with telling(self._path):
-            for (value,) in self._file.execute(query, (kind, number)):
-                yield unpack(value)
+            for k, (part, value) in enumerate(self._file.execute(query, (kind, number))):
+                if part != k:
+                    raise ValueError("a part is missing")
+                yield read(unpack(self._opened((kind, number, part), value)))
 
-    def once(self, kind: str, number: int, make: Callable[[], Content]) -> Content:
-        """What was kept under a kind and a number, or else what is made now, and kept."""
-        for known in self.rows(kind, number):
-            return known
-        content = make()
-        self.add(kind, number, content)
-        return content
+    def one(self, kind: str, number: int, read: Read = dict) -> Any:
+        """What was kept under a kind and a number, in a single part; None if nothing was."""
+        found = list(self.rows(kind, number, read))
+        with telling(self._path):
+            if len(found) > 1:
+                raise ValueError("more than one part")
+        return found[0] if found else None
+
+    def once(
+        self,
+        kind: str,
+        number: int,
+        make: Callable[[], T],
+        write: Callable[[T], Content],
+        read: Callable[[dict[str, Any]], T],
+    ) -> T:
+        """What was kept under a kind and a number, or else what is made now, and kept.
+
+        ``write`` makes a content of it, of which ``read`` makes the same again.
+        """
+        known: T | None = self.one(kind, number, read)
+        if known is None:
+            known = make()
+            self.add(kind, number, write(known))
+        return known
 
     def add(self, kind: str, number: int, content: Content, part: int = 0) -> None:
         """Keep arrays, and whatever JSON knows, by name."""
         if self._file is None:
             return
-        row = kind, number, part, pack(content)
+        packed = pack(content)
+        row = kind, number, part, self._seal((kind, number, part), packed) + packed
         with self._lock:
             self._waiting.append(row)
             wait = self._committed + EVERY - monotonic()
@@ -97,6 +130,21 @@ class Checkpoint:
                 self._file.close()
                 self._file = None
 
+    def _seal(self, place: tuple[str, int, int], packed: bytes) -> bytes:
+        """Bytes that belong to a content in this place of this run, and to no other."""
+        seal = blake2b(repr((self.entropy, *place)).encode(), digest_size=_SEAL)
+        seal.update(packed)
+        return seal.digest()
+
+    def _opened(self, place: tuple[str, int, int], value: Any) -> bytes:
+        """The packed content of a row, if its seal is whole."""
+        if not isinstance(value, bytes):
+            raise TypeError("a row without content")
+        seal, packed = value[:_SEAL], value[_SEAL:]
+        if seal != self._seal(place, packed):
+            raise ValueError("a row that was changed or moved")
+        return packed
+
     def _commit_later(self) -> None:
         with self._lock:
             self._timer = None
@@ -131,7 +179,18 @@ def pack(content: Content) -> bytes:
 
 def unpack(value: bytes) -> dict[str, Any]:
     """What `pack` packed."""
-    with np.load(io.BytesIO(value), allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
-    plain: dict[str, Any] = json.loads(str(arrays.pop(_PLAIN)))
+    arrays = read_npz(io.BytesIO(value))
+    plain = parse(str(arrays.pop(_PLAIN)))
+    if not isinstance(plain, dict) or plain.keys() & arrays.keys():
+        raise TypeError("values without names of their own")
     return arrays | plain
+
+
+def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The array of that name, if it has this shape and moderate numbers; ValueError if not."""
+    array: Any = content[name]
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+        raise ValueError(f"{name} is not of the shape {shape}")
+    if not (np.abs(array) <= LARGEST_NUMBER).all():
+        raise ValueError(f"{name} is not finite")
+    return array

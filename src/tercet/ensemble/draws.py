@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.align import align, generalised_procrustes
+from tercet.checks import LARGEST_NUMBER
 from tercet.errors import InputError
 from tercet.memory import need_memory
 from tercet.models import Model
+from tercet.models.base import DOMAINS, FINITE
+from tercet.plain import check_depth
 from tercet.triplets import Triplets
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+_MOST_SPREAD = 1e10  # √(r/(1 − r)) where all but one of 10²⁰ answers are drawn
 
 
 class Draws(NamedTuple):
@@ -62,13 +67,14 @@ def check_draws(
         raise InputError(f"model must be a model such as STEModel(), or None, got {model!r}.")
     if kind == "distances" and (reference is not None or centre is not None):
         raise InputError("reference and centre are points, but these draws are distances.")
-    if not (np.isfinite(spread) and spread > 0):
-        raise InputError(f"spread must be a positive number, got {spread!r}.")
+    if isinstance(spread, bool) or not 0 < spread <= _MOST_SPREAD:
+        limit = f", {_MOST_SPREAD:g} at most" if np.isfinite(spread) and spread > 0 else ""
+        raise InputError(f"spread must be a positive number{limit}, got {spread!r}.")
     return Draws(
         values,
         kind,
         _check_chains(chains, size),
-        _check_columns("parameters", parameters, size),
+        _check_parameters(_check_columns("parameters", parameters, size)),
         _check_columns("statistics", statistics, size),
         model,
         _check_names(names, shape[0]),
@@ -99,16 +105,20 @@ def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def _check_values(draws: ArrayLike, kind: str) -> Floats:
-    values: Floats = frozen(np.asarray(draws, dtype=np.float64))
+    values: Floats = frozen(_numbers("draws", draws))
     expected = "(draws, objects, " + ("dimensions)" if kind == "points" else "objects)")
     square = values.ndim == 3 and values.shape[1] == values.shape[2]
     if values.ndim != 3 or values.size == 0 or (kind == "distances" and not square):
         raise InputError(f"draws must have the shape {expected}, got {values.shape}.")
     if values.shape[1] < 3:
         raise InputError(f"comparisons need three objects or more, got {values.shape[1]}.")
-    if not np.isfinite(values).all():
-        draw = int(np.argmin(np.isfinite(values).all(axis=(1, 2))))
-        raise InputError(f"draw {draw} (counting from 0) has a value that is not finite.")
+    if not _is_moderate(values):
+        draw = next(draw for draw, one in enumerate(values) if not _is_moderate(one))
+        raise InputError(
+            f"draw {draw} (counting from 0) has {_worst(values[draw])}; they are "
+            f"{'coordinates' if kind == 'points' else 'distances'} between −{LARGEST_NUMBER:g} and "
+            f"{LARGEST_NUMBER:g}."
+        )
     if kind == "distances":
         for draw, matrix in enumerate(values):  # one at a time: no second copy of them all
             if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max()):
@@ -116,6 +126,17 @@ def _check_values(draws: ArrayLike, kind: str) -> Floats:
                     f"draw {draw} (counting from 0) is not a symmetric matrix of distances."
                 )
     return values
+
+
+def _is_moderate(values: Floats) -> bool:
+    """Whether all are numbers whose squares can be added up."""
+    return bool(values.min() >= -LARGEST_NUMBER and values.max() <= LARGEST_NUMBER)  # false for NaN
+
+
+def _worst(values: Floats) -> str:
+    """The first value that is not moderate, in words."""
+    value = float(values[~(np.abs(values) <= LARGEST_NUMBER)][0])
+    return f"the value {value:g}" + ("" if np.isfinite(value) else ", which is not finite")
 
 
 def _check_chains(chains: ArrayLike | None, size: int) -> Index:
@@ -133,7 +154,7 @@ def _check_columns(
 ) -> dict[str, Floats]:
     checked = {}
     for name, values in (columns or {}).items():
-        column = np.asarray(values, dtype=np.float64)
+        column = _numbers(f"{what}[{name!r}]", values)
         if column.shape != (size,):
             raise InputError(
                 f"{what}[{name!r}] must be one number per draw, {size} in all; got shape "
@@ -141,6 +162,28 @@ def _check_columns(
             )
         checked[str(name)] = frozen(column)
     return checked
+
+
+def _check_parameters(columns: dict[str, Floats]) -> dict[str, Floats]:
+    """Refuse values that no draw can have, such as a share of 5."""
+    for name, column in columns.items():
+        domain = DOMAINS.get(name, FINITE)
+        bad = ~domain.holds(column)
+        if bad.any():
+            draw = int(bad.argmax())
+            raise InputError(
+                f"parameters[{name!r}] of draw {draw} (counting from 0) "
+                f"{domain.refusal(float(column[draw]))}"
+            )
+    return columns
+
+
+def _numbers(what: str, values: ArrayLike) -> Floats:
+    """Values as floats."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}.") from None
 
 
 def _check_names(names: Iterable[str] | None, n: int) -> tuple[str, ...] | None:
@@ -155,11 +198,12 @@ def _check_names(names: Iterable[str] | None, n: int) -> tuple[str, ...] | None:
 def _check_points(what: str, points: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
     if points is None:
         return None
-    values = np.asarray(points, dtype=np.float64)
-    if values.shape != shape or not np.isfinite(values).all():
+    values = _numbers(what, points)
+    if values.shape != shape or not _is_moderate(values):
+        found = f"shape {values.shape}" if values.shape != shape else _worst(values)
         raise InputError(
-            f"{what} must be finite coordinates of the shape of one draw, {shape}; got shape "
-            f"{values.shape}."
+            f"{what} must be finite coordinates of the shape of one draw, {shape}, and none "
+            f"beyond {LARGEST_NUMBER:g}; got {found}."
         )
     return frozen(values)
 
@@ -167,7 +211,10 @@ def _check_points(what: str, points: ArrayLike | None, shape: tuple[int, ...]) -
 def _check_provenance(provenance: Mapping[str, Any] | None) -> dict[str, Any]:
     try:
         checked: dict[str, Any] = json.loads(json.dumps(dict(provenance or {})))
-    except TypeError as error:
+        check_depth(checked)
+    except RecursionError:
+        raise InputError("provenance is nested too deeply.") from None
+    except (TypeError, ValueError) as error:
         raise InputError(f"provenance must be numbers, text, lists and dicts: {error}.") from error
     return checked
 
@@ -261,7 +308,9 @@ def join(parts: Sequence[Draws]) -> Draws:
         },
         provenance=first.provenance
         if same
-        else {"source": " + ".join(sources), "parts": [part.provenance for part in parts]},
+        else _check_provenance(
+            {"source": " + ".join(sources), "parts": [part.provenance for part in parts]}
+        ),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import warnings
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
@@ -19,6 +18,8 @@ from tercet.ensemble.draws import Draws, check_draws
 from tercet.errors import InputError, TercetError
 from tercet.files import whole_file
 from tercet.models import Model
+from tercet.npz import UnreadableError, read_npz
+from tercet.plain import parse
 
 FORMAT = "tercet ensemble"
 VERSION = 1
@@ -27,7 +28,7 @@ PathLike = str | os.PathLike[str]
 
 _ARRAYS = ("draws", "chains", "reference", "centre")
 _COLUMNS = ("parameters", "statistics")
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile)
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
 _PLAIN = ("kind", "names", "alignment", "spread", "provenance")
 
 
@@ -45,26 +46,35 @@ def write(path: PathLike, fields: Draws) -> None:
 
 def read(path: PathLike) -> Draws:
     """Read what ``write`` wrote; nothing in the file is executed."""
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT:
-            raise KeyError("format")
-        version = int(header["version"])
-    except _DAMAGE as error:
-        raise _damaged(path) from error
+    with open(path, "rb") as file:
+        try:
+            arrays = read_npz(file)
+            header = parse(_only_text(arrays.pop("header")))
+            if header["format"] != FORMAT:
+                raise KeyError("format")
+            version = header["version"]
+            if type(version) is not int or version < 1:
+                raise ValueError("version")
+        except _DAMAGE as error:
+            raise _damaged(path, error) from error
     if version > VERSION:
+        told = version if version < 1000 else "of the far future"
         raise InputError(
-            f"{os.fspath(path)} has format version {version}, and this tercet reads up to "
+            f"{os.fspath(path)} has format version {told}, and this tercet reads up to "
             f"{VERSION}; update tercet."
         )
     try:
         return _assemble(arrays, header)
-    except InputError:
-        raise
+    except InputError as error:
+        raise InputError(f"{os.fspath(path)} is damaged: {error}") from error
     except _DAMAGE as error:
-        raise _damaged(path) from error
+        raise _damaged(path, error) from error
+
+
+def _only_text(array: NDArray[Any]) -> str:
+    if array.dtype.kind != "U" or array.shape != ():
+        raise ValueError("the header is no text")
+    return str(array)
 
 
 def _assemble(arrays: dict[str, Any], header: Mapping[str, Any]) -> Draws:
@@ -73,13 +83,16 @@ def _assemble(arrays: dict[str, Any], header: Mapping[str, Any]) -> Draws:
         group, _, column = name.partition("/")
         columns[group][column] = arrays.pop(name)
     plain = {name: header[name] for name in _PLAIN}
+    if not isinstance(plain["names"], list | None) or not isinstance(plain["provenance"], dict):
+        raise TypeError("names or provenance")
     given: dict[str, Any] = dict.fromkeys(_ARRAYS) | arrays | columns | plain
     return check_draws(**given, model=_restore(header["model"]))
 
 
-def _damaged(path: PathLike) -> InputError:
+def _damaged(path: PathLike, error: Exception) -> InputError:
+    why = f": {error}" if isinstance(error, UnreadableError) else "."
     return InputError(
-        f"{os.fspath(path)} is not a file that Ensemble.save wrote, or it is damaged."
+        f"{os.fspath(path)} is not a file that Ensemble.save wrote, or it is damaged{why}"
     )
 
 
@@ -94,8 +107,10 @@ def _restore(description: Mapping[str, Any] | None) -> Model | None:
     if description is None:
         return None
     name = description["class"]
+    if not isinstance(name, str):
+        raise TypeError("the name of the model")
     if name not in models.__all__ or name == "Model":
-        raise InputError(f"the file names the model {name!r}, which this tercet does not have.")
+        raise InputError(f"it names the model {name!r}, which this tercet does not have.")
     model: Model = getattr(models, name)(**description["fields"])
     return model
 

@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tercet.checks import LARGEST_NUMBER
 from tercet.errors import InputError
 
 Array = NDArray[np.float64]
 
 TINY = 1e-24  # squared distances below this count as this: roots and logarithms stay finite
+LEAST_NUMBER = 1 / LARGEST_NUMBER  # of a positive parameter: squares can be divided by it
+
+
+class Domain(NamedTuple):
+    """The values that a parameter may have."""
+
+    words: str
+    least: float = LEAST_NUMBER
+    most: float = LARGEST_NUMBER
+
+    def holds(self, values: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each value is one of them; NaN is not."""
+        found = np.asarray(values, dtype=np.float64)
+        return np.asarray((found >= self.least) & (found <= self.most))
+
+    def refusal(self, value: object) -> str:
+        """What to say of one that is none of them."""
+        limit = ""
+        if isinstance(value, float | int) and self.most == LARGEST_NUMBER < value < np.inf:
+            limit = f", {LARGEST_NUMBER:g} at most"
+        elif isinstance(value, float | int) and self.least == LEAST_NUMBER > value > 0.0:
+            limit = f", {LEAST_NUMBER:g} at least"
+        return f"must be {self.words}{limit}, got {value!r}."
+
+
+_POSITIVE = Domain("a positive number")
+_NOT_NEGATIVE = Domain("zero or a positive number", 0.0)
+_TINIEST, _HUGEST = float(np.nextafter(0.0, 1.0)), float(np.finfo(np.float64).max)
+FINITE = Domain("a finite number", -_HUGEST, _HUGEST)
+
+# What the models' own parameters, and those that are drawn with the points, may be.
+DOMAINS = {
+    "C": _POSITIVE,
+    "alpha": _POSITIVE,
+    "exponent": _POSITIVE,
+    "lapse": Domain("a share from 0 to 1", 0.0, 1.0),
+    "margin": _POSITIVE,
+    "mu": _NOT_NEGATIVE,
+    "smoothing": _NOT_NEGATIVE,
+    "variance": Domain("a positive number", _TINIEST, _HUGEST),
+}
 
 
 class Model:
@@ -26,6 +70,12 @@ class Model:
     code: ClassVar[int]
     kernel: ClassVar[Callable[..., Any]]
     is_probability: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.name in DOMAINS and not (value is None and field.default is None):
+                check_parameter(field.name, value)
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return the constants p and q of the kernel for embeddings of that dimension."""
@@ -59,8 +109,8 @@ class Model:
         return np.asarray(np.exp(self.log_prob(near, far, n_components)))
 
 
-def check_positive(name: str, value: float, *, zero: bool = False) -> None:
-    """Raise unless the parameter is a finite number above (or, with ``zero``, at) zero."""
-    if not (np.isfinite(value) and (value > 0 or (zero and value == 0))):
-        expected = "zero or a positive number" if zero else "a positive number"
-        raise InputError(f"The parameter {name} must be {expected}, got {value!r}.")
+def check_parameter(name: str, value: float) -> None:
+    """Raise unless the parameter of that name may have this value."""
+    domain, is_number = DOMAINS[name], isinstance(value, numbers.Real)
+    if isinstance(value, bool) or not (is_number and domain.least <= value <= domain.most):
+        raise InputError(f"The parameter {name} {domain.refusal(value)}")

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tercet.compiled import exp, jit, log
-from tercet.models.base import TINY, Array, Model, check_positive
+from tercet.models.base import TINY, Array, Model
 
 
 @jit
@@ -53,10 +53,6 @@ class CKLModel(Model):
 
     code = 2
     kernel = ckl
-
-    def __post_init__(self) -> None:
-        check_positive("mu", self.mu, zero=True)
-        check_positive("exponent", self.exponent)
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return mu and the exponent."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tercet.compiled import jit
-from tercet.models.base import Array, Model, check_positive
+from tercet.models.base import Array, Model
 
 
 @jit
@@ -36,9 +36,6 @@ class GNMDSModel(Model):
     code = 3
     kernel = gnmds
     is_probability = False
-
-    def __post_init__(self) -> None:
-        check_positive("smoothing", self.smoothing, zero=True)
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return the width of the rounded corner."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tercet.compiled import jit
-from tercet.models.base import TINY, Array, Model, check_positive
+from tercet.models.base import TINY, Array, Model
 
 
 @jit
@@ -32,9 +32,6 @@ class SOEModel(Model):
     code = 4
     kernel = soe
     is_probability = False
-
-    def __post_init__(self) -> None:
-        check_positive("margin", self.margin)
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return the margin."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tercet.compiled import jit, log, softplus
-from tercet.models.base import Array, Model, check_positive
+from tercet.models.base import Array, Model
 
 
 @jit
@@ -33,10 +33,6 @@ class TSTEModel(Model):
 
     code = 1
     kernel = tste
-
-    def __post_init__(self) -> None:
-        if self.alpha is not None:
-            check_positive("alpha", self.alpha)
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return alpha and (alpha + 1) / 2."""

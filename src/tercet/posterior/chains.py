@@ -8,12 +8,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tercet.checkpoint import NOTHING_KEPT, Checkpoint
+from tercet.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.fit import Descent, Objective, Options
 from tercet.engine.problem import Problem
 from tercet.models import CKLModel
 from tercet.models.base import Array, Model
+from tercet.posterior.hamiltonian import check_metric
 from tercet.posterior.mode import Mode, find_mode, fix_scale, settle_scale, spread_of_objects
 from tercet.posterior.target import LAPSE, MU, Target, energy_and_gradient
 
@@ -50,14 +51,21 @@ class Hill(NamedTuple):
         return starts | {"best": best, "A": self.A, "widths": self.widths}
 
     @classmethod
-    def restored(cls, content: Mapping[str, Any]) -> Self:
-        """What `content` wrote."""
-        columns = [content[f"starts.{name}"] for name in Mode._fields]
+    def restored(cls, content: Mapping[str, Any], shape: tuple[int, int, int], k: int) -> Self:
+        """What `content` wrote of maps (chains, n, d) and k parameters; ValueError if not that."""
+        count, n, _ = shape
+        shapes = {"X": shape, "theta": (count, k), "energy": (count,), "log_scale": (count,)}
+        columns = [floats_of(content, f"starts.{name}", shapes[name]) for name in Mode._fields]
+        A = floats_of(content, "A", (n, n) if len(content["A"]) > 1 else (1, n))
+        widths = floats_of(content, "widths", (k,))
+        check_metric(A, widths)
+        if type(content["best"]) is not int or not 0 <= content["best"] < count:
+            raise ValueError("a best chain that is not there")
         starts = [
             Mode(X, theta, float(energy), float(log_scale))
             for X, theta, energy, log_scale in zip(*columns, strict=True)
         ]
-        return cls(starts[content["best"]], content["A"], content["widths"], starts)
+        return cls(starts[content["best"]], A, widths, starts)
 
 
 def explore(
@@ -70,10 +78,13 @@ def explore(
     kept: Checkpoint = NOTHING_KEPT,
 ) -> Hill:
     """Look for a mode from a start of each chain's own, and for the shape around the best."""
-    return Hill.restored(
-        kept.once(
-            "hill", 0, lambda: _explore(target, model, theta, d, rngs, n_jobs, kept).content()
-        )
+    shape = len(rngs), target.problem.n_objects, d
+    return kept.once(
+        "hill",
+        0,
+        lambda: _explore(target, model, theta, d, rngs, n_jobs, kept),
+        Hill.content,
+        lambda content: Hill.restored(content, shape, len(theta)),
     )
 
 
@@ -124,18 +135,20 @@ def find_maps(
     One after the other, as large problems are spread over threads; or side by side on the joblib
     backend if one was chosen.
     """
-    known = {k: content["X"] for k in range(len(rngs)) for content in kept.rows("map", k)}
+    count, shape = len(rngs), (problem.n_objects, objective.n_components)
+    found = ((k, kept.one("map", k, lambda row: floats_of(row, "X", shape))) for k in range(count))
+    known = {k: X for k, X in found if X is not None}
     search = _Search(objective, problem, n_init)
     missing = [(k, rng) for k, rng in enumerate(rngs) if k not in known]
     if backend_is_chosen():
-        found = run_anywhere(_find_map, search, missing, n_jobs)
+        coming = run_anywhere(_find_map, search, missing, n_jobs)
     else:
-        found = (_find_map(search, one) for one in missing)
-    with closing(found):
-        for (k, _), X in zip(missing, found, strict=True):
+        coming = (_find_map(search, one) for one in missing)
+    with closing(coming):
+        for (k, _), X in zip(missing, coming, strict=True):
             known[k] = X
             kept.add("map", k, {"X": X})
-    return [known[k] for k in range(len(rngs))]
+    return [known[k] for k in range(count)]
 
 
 def _find_map(search: _Search, chain: tuple[int, np.random.Generator]) -> Array:

@@ -24,6 +24,7 @@ ACCEPT = 0.75  # share of proposals that the step is tuned to accept
 # that of two leapfrog steps, so that it can be longer.
 _OUTER = 0.1931833275037836
 HOPS = 8  # so many objects on a line share one hop a draw
+_MOST_LOG = 600.0  # of a step, whose logarithm is taken again
 DIVERGED = 1000.0  # error of the energy beyond which a trajectory has left the track
 
 ENERGY, ACCEPTED, STEPS, DIVERGENT = range(4)  # columns of what is noted of every draw
@@ -44,6 +45,14 @@ def make_metric(A: Array, widths: Array) -> Metric:
         return Metric(A, 1.0 / np.sqrt(A), widths)
     inverse = np.linalg.inv(np.linalg.cholesky(A))
     return Metric(np.ascontiguousarray(A), np.ascontiguousarray(inverse.T), widths)
+
+
+def check_metric(A: Array, widths: Array) -> None:
+    """Raise ValueError unless a metric can be made of them."""
+    if not ((widths > 0.0).all() and (np.diag(A) if len(A) > 1 else A[0]).min() > 0.0):
+        raise ValueError("a variance that is not positive")
+    if len(A) > 1:
+        np.linalg.cholesky(A)  # says if it is not positive definite
 
 
 @jit_sums
@@ -204,8 +213,8 @@ def start_tuning(step: float) -> Array:
 
 
 def tuned_step(tuner: Array) -> float:
-    """The step at the end of the tuning."""
-    return math.exp(tuner[2])
+    """The step at the end of the tuning; one that is no number any more is as good as none."""
+    return math.exp(min(max(tuner[2], -_MOST_LOG), _MOST_LOG))
 
 
 @jit

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.checkpoint import NOTHING_KEPT, Checkpoint
+from tercet.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.parcel import Shared
 from tercet.parallel import count_threads
@@ -86,8 +86,8 @@ class _Run:
         self.part = _NO_DRAWS
         place, tools = walk.start(k, rng)
         self.state = State(0, 0, place, tools, rng.bit_generator.state)
-        for content in kept.rows("chain", k):
-            self._restore(content)
+        for _ in kept.rows("chain", k, self._restore):
+            pass
         if self.rows == 0:
             self._save(None)
         self._turn()
@@ -120,8 +120,7 @@ class _Run:
         if part is None:
             return
         if self.state.done == 0:
-            count = self.walk.phases[self.state.phase].length
-            self.part = Part(*(np.empty((count, *array.shape[1:])) for array in part))
+            self.part = self.walk.widths.empty(self.walk.phases[self.state.phase].length)
         for mine, new in zip(self.part, part, strict=True):
             mine[self.state.done : self.state.done + len(new)] = new
 
@@ -150,20 +149,45 @@ class _Run:
         self.rows += 1
 
     def _restore(self, content: dict[str, Any]) -> None:
-        if draws := _named(_DRAWS, content):
-            self._add(Part(**draws))
+        """Go on to where a row of the checkpoint was; ValueError where no chain was."""
+        before, phases = self.state, self.walk.phases
         phase, done, rng = (content[name] for name in ("phase", "done", "rng"))
-        tools = _named(_TOOLS, content) if done == 0 else self.state.tools
-        self.state = State(phase, done, _named(_PLACE, content), tools, rng)
+        if type(phase) is not int or type(done) is not int:
+            raise ValueError("a place that is no number")
+        if self.rows == 0:
+            follows = phase == done == 0
+        elif phase == before.phase:
+            follows = before.done < done <= phases[phase].length
+        else:  # the next phase that has any draws
+            skipped = phases[before.phase + 1 : phase]
+            follows = self.left == done == 0 and before.phase < phase < len(phases)
+            follows = follows and not any(each.length for each in skipped)
+        if not follows:
+            raise ValueError("a row that does not follow")
+        drawn = done - before.done if phase == before.phase and phases[phase].keeps else 0
+        self._add(_draws_of(content, self.walk, drawn) if drawn else None)
+        place = _shaped_like(before.place, _PLACE, content)
+        tools = before.tools if done else _shaped_like(before.tools, _TOOLS, content)
+        _generator(rng)  # says if it is none
+        self.state = State(phase, done, place, tools, rng)
+        self.walk.check(self.state)
         self.rows += 1
 
 
 _NO_DRAWS = Part(np.empty(0), np.empty(0), np.empty(0))
 
 
-def _named(prefix: str, content: dict[str, Any]) -> Arrays:
-    found = content.items()
-    return {name.removeprefix(prefix): value for name, value in found if name.startswith(prefix)}
+def _shaped_like(arrays: Arrays, prefix: str, content: dict[str, Any]) -> Arrays:
+    """The arrays of a row that have the same names and shapes."""
+    return {
+        name: floats_of(content, f"{prefix}{name}", array.shape) for name, array in arrays.items()
+    }
+
+
+def _draws_of(content: dict[str, Any], walk: Walk, count: int) -> Part:
+    """So many draws of a row."""
+    shapes = zip(Part._fields, walk.widths.shapes(count), strict=True)
+    return Part(*(floats_of(content, f"{_DRAWS}{name}", shape) for name, shape in shapes))
 
 
 def _generator(state: Mapping[str, Any]) -> np.random.Generator:

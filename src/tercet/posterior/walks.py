@@ -55,6 +55,22 @@ class Part(NamedTuple):
     notes: Array  # (S, K), the sampler's
 
 
+class Widths(NamedTuple):
+    """How much there is of every draw."""
+
+    points: tuple[int, int]
+    others: int
+    notes: int
+
+    def empty(self, count: int) -> Part:
+        """Room for so many draws."""
+        return Part(*(np.empty(shape) for shape in self.shapes(count)))
+
+    def shapes(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the arrays of so many draws."""
+        return (count, *self.points), (count, self.others), (count, self.notes)
+
+
 class Walk(Protocol):
     """A sampler, and all that its chains share."""
 
@@ -65,6 +81,13 @@ class Walk(Protocol):
     @property
     def block(self) -> int:
         """Draws at a time; a state in the middle of so many would not be exact."""
+
+    @property
+    def widths(self) -> Widths:
+        """How much there is of every draw."""
+
+    def check(self, state: State) -> None:
+        """Raise ValueError unless numbers of the right shapes are a state to go on from."""
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """Place and tools of chain k."""
@@ -103,6 +126,18 @@ class Hamiltonian(NamedTuple):
         """Fewer draws of a larger problem; here they could be any number."""
         return max(1, min(_BLOCK, _BLOCK_OF_COMPARISONS // len(self.target.problem.comparisons)))
 
+    @property
+    def widths(self) -> Widths:
+        """Points, eta, and notes."""
+        k = 1 + len(self.target.learned)
+        return Widths(self.hill.mode.X.shape, k, hamiltonian.N_NOTES)
+
+    def check(self, state: State) -> None:
+        """There must be a metric, and a step."""
+        hamiltonian.check_metric(state.tools["A"], state.tools["widths"])
+        if not state.place["step"] > 0.0:
+            raise ValueError("a step that is not positive")
+
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """Near the mode of chain k, with the metric of the hill."""
         X, theta = jittered(self.hill, k, rng)
@@ -121,7 +156,7 @@ class Hamiltonian(NamedTuple):
     def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Part]:
         """Draw a block."""
         Y, eta, tuner = (state.place[name].copy() for name in ("Y", "eta", "tuner"))
-        part = _empty(count, Y.shape, len(eta), hamiltonian.N_NOTES)
+        part = self.widths.empty(count)
         most = _MOST_STEPS if Y.shape[1] > 1 else _MOST_ON_A_LINE
         step = hamiltonian.sample(
             self.target,
@@ -196,18 +231,29 @@ class Elliptical(NamedTuple):
         """Sums that a block goes on with are taken anew in the next."""
         return _BLOCK
 
+    @property
+    def widths(self) -> Widths:
+        """Points, their variance, and notes."""
+        shape = self.target.problem.n_objects, len(self.covariance)
+        return Widths(shape, 1, elliptical.N_NOTES)
+
+    def check(self, state: State) -> None:
+        """There must be a variance."""
+        if not state.place["variance"] > 0.0:
+            raise ValueError("a variance that is not positive")
+
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """From the maximum of the likelihood, or near the mode."""
         if self.hill is not None:
             X, log_scale = jittered(self.hill, k, rng)[0], self.hill.mode.log_scale
         elif self.starts is not None:
             X, log_scale = self.starts[k], self.target.scale_mean
-        return {"X": np.ascontiguousarray(X), "variance": np.exp(np.array(log_scale))}, {}
+        return {"X": np.ascontiguousarray(X), "variance": np.array(np.exp(log_scale))}, {}
 
     def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Part]:
         """Draw a block."""
         X, target = state.place["X"].copy(), self.target
-        part = _empty(count, X.shape, 1, elliptical.N_NOTES)
+        part = self.widths.empty(count)
         variance = elliptical.sample_points(
             _likelihood(target),
             np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64),
@@ -254,6 +300,16 @@ class Matrices(NamedTuple):
         """Sums that a block goes on with are taken anew in the next."""
         return _BLOCK
 
+    @property
+    def widths(self) -> Widths:
+        """Matrices and notes."""
+        return Widths(self.centre.shape, 0, elliptical.N_NOTES)
+
+    def check(self, state: State) -> None:
+        """A matrix of distances must be symmetric."""
+        if not np.allclose(state.place["D"], state.place["D"].T):
+            raise ValueError("a matrix that is not symmetric")
+
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """From the distances of a maximum of the likelihood."""
         X = self.starts[k]
@@ -262,7 +318,7 @@ class Matrices(NamedTuple):
     def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Part]:
         """Draw a block."""
         D = state.place["D"].copy()
-        part = _empty(count, D.shape, 0, elliptical.N_NOTES)
+        part = self.widths.empty(count)
         elliptical.sample_matrices(
             _likelihood(self.target), self.centre, self.root, D, rng, part.points, part.notes
         )
@@ -297,6 +353,14 @@ class Laplace(NamedTuple):
         """All."""
         return self.n_samples
 
+    @property
+    def widths(self) -> Widths:
+        """Points and their variance."""
+        return Widths(self.mode.X.shape, 1, 0)
+
+    def check(self, state: State) -> None:
+        """There is nothing to go on from."""
+
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """No draw depends on the one before."""
         return {}, {}
@@ -315,10 +379,6 @@ class Laplace(NamedTuple):
         points, others, _ = part
         unknown = np.full(len(points), np.nan)
         return Chain(points, np.empty((len(points), 0)), others[:, 0], unknown, 0, rng)
-
-
-def _empty(count: int, shape: tuple[int, ...], others: int, notes: int) -> Part:
-    return Part(np.empty((count, *shape)), np.empty((count, others)), np.empty((count, notes)))
 
 
 def _likelihood(target: Target) -> elliptical.Likelihood:

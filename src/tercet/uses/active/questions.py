@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.errors import InputError
 from tercet.parallel import in_order
 from tercet.provenance import seed_for
 from tercet.uses.active.scores import Score
@@ -128,7 +129,13 @@ def choose(
 
     def best_of(anchor: int) -> tuple[Floats, Index]:
         pairs = questions.of(anchor)
-        return _best(score(anchor, *np.divmod(pairs, n)), pairs + anchor * n**2, cap, seed)
+        found = score(anchor, *np.divmod(pairs, n))
+        if np.isnan(found).any():  # no order, and none of them would ever be the best
+            raise InputError(
+                "what an answer would tell is not a number for some comparisons: the model of "
+                "this ensemble gives no probabilities there. Try strategy='uncertainty'."
+            )
+        return _best(found, pairs + anchor * n**2, cap, seed)
 
     cap = min(k, per_anchor)
     anchors = np.flatnonzero(questions.left).tolist()
