@@ -23,7 +23,8 @@ from tercet.errors import InputError, TercetError
 from tercet.plain import parse
 
 FORMAT = "tercet checkpoint"
-VERSION = 2  # 1 had rows without a seal
+VERSION = 2
+UNSEALED = 1  # the version whose rows have no seal; such a run goes on without
 APPLICATION = 0x74726370  # how SQLite files tell whose they are
 
 Row = tuple[str, int, int, bytes]  # kind, number, part and content
@@ -47,6 +48,7 @@ class About(NamedTuple):
     data: dict[str, str]
     versions: dict[str, str]
     seed: int
+    sealed: bool = True  # whether rows have a seal
 
 
 def open_file(path: str) -> sqlite3.Connection:
@@ -120,15 +122,10 @@ def read_about(file: sqlite3.Connection, path: str) -> About | None:
     version = known["version"]
     if known["format"] != FORMAT or type(version) is not int or version < 1:
         raise ValueError("format")
-    if version != VERSION:
-        cure = (
-            "update tercet"
-            if version > VERSION
-            else "finish the run with the tercet that began it, or delete the file to begin anew"
-        )
+    if version > VERSION:
         raise InputError(
             f"the checkpoint {path} has format version {min(version, 999)}, and this tercet reads "
-            f"{VERSION}; {cure}."
+            f"up to {VERSION}; update tercet."
         )
     file.set_progress_handler(None, 0)
     return _about(known)
@@ -151,7 +148,7 @@ def _about(known: Mapping[str, Any]) -> About:
         raise TypeError("about")
     if not known["seed"].isdecimal():
         raise ValueError("seed")
-    return About(settings, data, versions, int(known["seed"]))
+    return About(settings, data, versions, int(known["seed"]), known["version"] > UNSEALED)
 
 
 def write_rows(file: sqlite3.Connection, rows: Sequence[Row]) -> None:
