@@ -300,10 +300,8 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
     except TypeError:
         count = 0
     if not 1 <= count <= LARGEST_INDEX + 1 or isinstance(n_objects, bool):
-        most = f"; {LARGEST_INDEX + 1} is the most" if count > 1 else ""
-        raise InputError(
-            f"n_objects must be a positive whole number, got {shown(n_objects)}{most}."
-        )
+        got = shown(n_objects) + (f"; {LARGEST_INDEX + 1} is the most" if count > 1 else "")
+        raise InputError(f"n_objects must be a positive whole number, got {got}.")
     if names is not None and count != len(names):
         raise InputError(
             f"n_objects is {count}, but there are {len(names)} names; leave n_objects out, or give "
