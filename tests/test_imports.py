@@ -21,6 +21,7 @@ MODULES = {
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
     {"errors", "compiled", "files", "plain", "progress"},
+    {"bounded", "observers", "refusals"},
     {"checks", "parallel", "provenance"},
     {"triplets", "checkpoint"},
     {"streamed"},

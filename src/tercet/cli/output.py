@@ -41,6 +41,8 @@ OPTIONS = {  # what parameters are called on the command line, where that differ
     "n_components": "dim",
     "n_chains": "chains",
     "per_anchor": "per-anchor",
+    "skip_invalid": "skip-invalid",
+    "max_bytes": "max-size",
 }
 PARAMETER = re.compile(
     r"\b(?:(n_samples|n_components|n_chains|per_anchor|warmup)\b(?!=)"  # alone

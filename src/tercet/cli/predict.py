@@ -18,6 +18,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.maps import labels_of
 from tercet.cli.output import Result, cell, check_out, emit, write_rows
+from tercet.cli.sizes import limit_of
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -96,17 +97,17 @@ def read_comparisons(
     options: argparse.Namespace, ensemble: Ensemble, path: Path | None = None
 ) -> Reading:
     """Comparisons of the objects of a map, also as `tercet suggest` writes them."""
-    from tercet.io import read_file
+    from tercet.io.read import read_source
+    from tercet.io.reading import Options
     from tercet.io.source import Source
 
-    path = options.file if path is None else path
+    source = Source(options.file if path is None else path, max_bytes=limit_of(options))
     columns = options.columns
-    if columns is None and Source(path).titles >= {"anchor", "one", "other"}:
+    if columns is None and source.titles >= {"anchor", "one", "other"}:
         columns = {"anchor": "anchor", "near": "one", "far": "other"}
     n_objects = None if ensemble.names else ensemble.n_objects
-    reading = read_file(
-        path, format=options.format, columns=columns, names=ensemble.names, n_objects=n_objects
-    )
+    known = Options(n_objects, ensemble.names, columns)
+    reading = read_source(source, options.format, known, options.skip_invalid)
     tell(options, reading)
     return reading
 

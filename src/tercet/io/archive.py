@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.bounded import check_size
 from tercet.errors import InputError
 from tercet.io.source import Source
 
@@ -28,7 +30,13 @@ def array_names(source: Source) -> frozenset[str]:
 def unpack(source: Source) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file by name, in lower case; that of an .npy file is called array."""
     try:
+        if source.kind == "npz":
+            with zipfile.ZipFile(io.BytesIO(source.content)) as packed:
+                size = sum(member.file_size for member in packed.infolist())
+            check_size(source.path, size, source.max_bytes, "unpacks to")
         loaded = np.load(io.BytesIO(source.content), allow_pickle=False)
+    except InputError:
+        raise
     except Exception as error:  # NumPy raises many kinds for damaged files
         raise _refusal(source, "the file", error) from None
     if isinstance(loaded, np.ndarray):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,11 @@ from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
 from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
+from tercet.io.reading import Options, Reading, count_skipped, no_answers
 from tercet.io.source import Source
+from tercet.io.times import find_times, read_times
+from tercet.observers import settle_observers
+from tercet.refusals import placed
 from tercet.triplets import Triplets, restore
 
 __all__ = ["TIDY", "columns_of", "read_columns"]
@@ -72,25 +75,43 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
             "command line --columns anchor=…,near=…,far=… or, where sides were shown, "
             "anchor=…,left=…,right=…,response=…"
         ) from None
+    rows, time = len(table), find_times(table.header)
+    if time is not None:
+        extras["response_times"] = time
+    unanswered = _unanswered(table, columns)
+    skipped = count_skipped("without an answer", unanswered, table.line)
+    if unanswered.all():
+        raise InputError(no_answers(table.path, rows, skipped, 0))
+    table = table.take(~unanswered) if skipped else table
     table.reject_blank([*columns, *(i for field, i in extras.items() if field != "response_times")])
     objects, names = table.codes[:, columns], options.names
     if names is None:
         cells, names = table.numbered(objects)
     else:
         cells = table.text(objects)
-    fields: dict[str, NDArray[Any]] = {}
+    times = None if time is None else read_times(table, time)
+    fields: dict[str, NDArray[Any]] = {} if times is None else {"response_times": times.seconds}
     for field, i in extras.items():
         if field == "weights":
             fields[field] = table.numbers(i, "weight")
-        elif field == "response_times":
-            fields[field] = table.times(i)
-        else:
+        elif field == "observers":
+            fields[field] = settle_observers(table.text(table.column(i)))
+        elif field != "response_times":
             fields[field] = table.numbers_or_text(table.column(i))
-    checked = check(cells, options.n_objects, names, **fields, where=table.where)
+    with placed(table.line):
+        checked = check(cells, options.n_objects, names, **fields, where=table.where)
     used = {*columns, *extras.values()}
     unused = [title for i, title in enumerate(table.header) if i not in used and title]
     note = f"Columns not used: {listing(unused, range(len(unused)))}." if unused else ""
-    return Reading(restore(checked), table.path, name, title, len(table), note=note)
+    reading = Reading(restore(checked), table.path, name, title, rows, skipped, note=note)
+    return reading if times is None else reading.with_times(times)
+
+
+def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
+    """Rows (m,) that ask but do not answer: near and far are empty, or all of a, b, c and d."""
+    answer = columns[1:] if len(columns) == 3 else columns
+    unanswered: NDArray[np.bool_] = np.logical_and.reduce(table.blank(answer), axis=1)
+    return unanswered
 
 
 def _with_header(source: Source, columns: Mapping[str, str] | None) -> Cells:
@@ -104,7 +125,7 @@ def _with_header(source: Source, columns: Mapping[str, str] | None) -> Cells:
         return source.table.renamed(columns)
     table = cells.headless(COLUMNS[len(cells.header)])
     _reject_unknown_header(table)
-    return table
+    return source.keep_valid(table)
 
 
 def _reject_unknown_header(table: Cells) -> None:
