@@ -22,7 +22,7 @@ MODULES = {
 LAYERS = [
     {"terminal"},
     {"errors", "compiled", "files", "npz", "plain", "progress", "telling"},
-    {"titles"},
+    {"bounded", "observers", "refusals", "titles"},
     {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},
     {"streamed"},

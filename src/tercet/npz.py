@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections.abc import Callable
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,14 @@ def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
     return _read_values(file, header, size, what)
 
 
-def read_npz(file: IO[bytes]) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file by name; other members of the zip archive are left alone."""
+def read_npz(
+    file: IO[bytes], allow: Callable[[int], object] = lambda size: None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file by name; other members of the zip archive are left alone.
+
+    ``allow`` is told beforehand how many bytes it unpacks to, and raises an error if that is more
+    than the caller wants.
+    """
     try:
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
@@ -60,6 +67,7 @@ def read_npz(file: IO[bytes]) -> dict[str, NDArray[Any]]:
     except Exception as error:  # zipfile and NumPy raise almost any kind for a damaged file
         raise _damaged("the file", error) from None
     unpacked = sum(member.file_size for member in members)
+    allow(unpacked)
     if unpacked > max(_HARMLESS, _LARGEST_RATIO * packed):
         raise UnreadableError(
             f"the file has {packed:,} bytes and would unpack to {unpacked:,}, more than "
