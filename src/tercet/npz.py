@@ -6,6 +6,7 @@ Nothing in a file is executed, and no more memory is taken than the file can fil
 from __future__ import annotations
 
 import math
+import sys
 import zipfile
 from collections.abc import Callable
 from typing import IO, Any, NamedTuple
@@ -142,7 +143,15 @@ def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArr
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:
         raise _damaged(what, error) from None
+    if array.dtype.kind == "U" and not _is_text(array):
+        raise UnreadableError(f"{what} has letters that do not exist: it is damaged.")
     return array
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Whether all letters of an array of text exist; half of a pair does not."""
+    codes = np.frombuffer(array.tobytes(), dtype=array.dtype.byteorder + "u4")
+    return not ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any()
 
 
 def _damaged(what: str, error: Exception) -> UnreadableError:

@@ -36,7 +36,7 @@ _TABLES = (
 )
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _MOST_ENTRIES = 10  # of the schema, or about a run, that are looked at
-_STEPS = 10_000_000  # of SQLite's, in which it has looked at any file of ours a thousand times
+_STEPS = 1_000_000  # of SQLite's, in which it has looked at any file of ours a thousand times
 _DAMAGE = (ValueError, TypeError, KeyError, IndexError, OverflowError)
 _SAFE = "What was saved before is safe in it: {cure} and run the same again to go on."
 
@@ -143,10 +143,11 @@ def _our_schema() -> frozenset[tuple[str, str, str, str | None]]:
 def _about(known: Mapping[str, Any]) -> About:
     """What was read, if all is there and of the right kind."""
     settings, data, versions = (known[name] for name in ("settings", "data", "versions"))
-    texts = (*data.values(), *versions.values(), known["seed"])
-    if not isinstance(settings, dict) or not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(part, dict) for part in (settings, data, versions)):
         raise TypeError("about")
-    if not known["seed"].isdecimal():
+    if not all(isinstance(text, str) for text in (*data.values(), *versions.values())):
+        raise TypeError("about")
+    if not isinstance(known["seed"], str) or not known["seed"].isdecimal():
         raise ValueError("seed")
     return About(settings, data, versions, int(known["seed"]), known["version"] > UNSEALED)
 

@@ -200,4 +200,4 @@ def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np
         raise ValueError(f"{name} is not of the shape {shape}")
     if not (np.abs(array) <= LARGEST_NUMBER).all():
         raise ValueError(f"{name} is not finite")
-    return array
+    return np.array(array, order="C")  # another order would be compiled for anew
