@@ -568,7 +568,7 @@ def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
     assert shown.startswith("Not decided. ")
     assert f"!{found.rows[0].r_hat:.2f}" in shown
     assert shown.endswith(
-        "! The chains ended in different maps: what they predict decides nothing."
+        "! The chains ended in different maps: by themselves they decide nothing."
     )
     assert "*" not in found.table()
     assert found.records()[0]["agrees"] is False
