@@ -355,15 +355,6 @@ def test_a_pipe_keeps_nothing(tmp_path):
         MAKERS["bootstrap"].set_params(checkpoint=tmp_path / "pipe").fit(ANSWERS)
 
 
-def test_an_earlier_format_is_not_read(runs, monkeypatch, tmp_path):
-    monkeypatch.setattr(file, "VERSION", 1)
-    path = tmp_path / "old.ckpt"
-    MAKERS["bootstrap"].set_params(checkpoint=path).fit(ANSWERS)
-    monkeypatch.undo()
-    with pytest.raises(InputError, match=r"format version 1.*finish the run with the tercet that"):
-        MAKERS["bootstrap"].fit(ANSWERS)
-
-
 def test_what_a_file_says_is_shown_without_doing_anything(runs):
     """Names and values of another run may have any length, and letters that move the cursor."""
     run = runs("bootstrap")

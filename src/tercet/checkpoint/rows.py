@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.checkpoint.file import Row, telling, write_rows
-from tercet.checks import LARGEST_NUMBER
 from tercet.errors import TercetError
 from tercet.npz import read_npz
-from tercet.plain import parse
+from tercet.plain import LARGEST_NUMBER, parse
 
 EVERY = 1.0  # seconds between two commits: each waits for the disk
 

@@ -184,7 +184,8 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
     rows = list(zip(*cells, strict=True))
     writer.writerows(rows[t] for t in triplets.each_vote())
-    check_text(path, texts_of(triplets)[1:], text.getvalue())  # stimuli are numbers
+    texts = texts_of(triplets) | {"names": []}  # stimuli are numbers
+    check_text(path, texts, text.getvalue())
     write_whole(path, text.getvalue().encode("utf-8"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,33 +10,41 @@ import numpy as np
 from tercet.errors import InputError
 from tercet.io.cells import make_cells, read_cells
 from tercet.io.headers import is_title, reject_repeated_header
+from tercet.observers import label_observers
 from tercet.titles import COLUMNS
 from tercet.triplets import Triplets
 
 __all__ = ["check_arrays", "check_table", "check_text", "texts_of"]
 
 
-def texts_of(triplets: Triplets) -> list[list[str]]:
+Texts = Mapping[str, Sequence[str]]
+
+
+def texts_of(triplets: Triplets) -> dict[str, list[str]]:
     """Names, and observers and screens where they are text; each of them once."""
-    columns = [
-        list(dict.fromkeys(column.tolist()))
-        for column in (triplets.observers, triplets.screens)
+    columns = {"observers": triplets.observers, "screens": triplets.screens}
+    return {"names": list(triplets.names or ())} | {
+        kind: list(dict.fromkeys(column.tolist()))
+        for kind, column in columns.items()
         if column is not None and column.dtype.kind == "U"
-    ]
-    return [list(triplets.names or ()), *columns]
+    }
 
 
-def check_table(path: Path, texts: Sequence[Sequence[str]]) -> None:
+def check_table(path: Path, texts: Texts) -> None:
     """Refuse text that a table, whatever its format, would not give back as it is.
 
     Parameters
     ----------
     path : path
         Where the table is to go.
-    texts : sequence of sequences of str
+    texts : mapping of str to sequences of str
         The distinct cells of each kind, as from `texts_of`.
     """
-    for group in texts:
+    for observer in texts.get("observers", ()):
+        (label,) = label_observers([observer])
+        if label != observer.strip():
+            raise _refusal(path, observer, f"as an observer it is taken for {label!r} when read")
+    for group in texts.values():
         for each in group:
             if each != each.strip():
                 raise _refusal(path, each, "spaces around it are taken off when a table is read")
@@ -49,9 +57,7 @@ def check_table(path: Path, texts: Sequence[Sequence[str]]) -> None:
             raise _refusal(path, group[i], "another is the same number when a table is read")
 
 
-def check_text(
-    path: Path, texts: Sequence[Sequence[str]], table: str, delimiter: str = ","
-) -> None:
+def check_text(path: Path, texts: Texts, table: str, delimiter: str = ",") -> None:
     """Refuse text that a table in text would not give back as it is.
 
     Parameters
@@ -63,7 +69,7 @@ def check_text(
     delimiter : str
     """
     check_table(path, texts)
-    every = [each for group in texts for each in group]
+    every = [each for group in texts.values() for each in group]
     for each in every:
         if "\r" in each or "\0" in each or "\n\ufeff" in f"\n{each}":
             raise _refusal(path, each, "it has a character that a table in text cannot hold")

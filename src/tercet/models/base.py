@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tercet.checks import LARGEST_NUMBER
 from tercet.errors import InputError
+from tercet.plain import LARGEST_NUMBER
 
 Array = NDArray[np.float64]
 
