@@ -537,6 +537,7 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
         (["dimension", "answers.csv", "--unit", "screen"], "add a column screen"),
         (["compare", "answers.csv", "--unit", "screen"], "add a column screen"),
         (["compare", "answers.csv", "--models", "soe+lapse"], "or a bootstrap, which takes all"),
+        (["dimension", "answers.csv", "--dimensions", "3"], "such as 1, 2 and 3, got [3]"),
         (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),

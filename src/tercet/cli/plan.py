@@ -165,6 +165,8 @@ def run(options: argparse.Namespace) -> int:
 
 def draw(plan: AnswerPlan, path: Path) -> None:
     """Write a picture of the plan, the pilot's answers counted in."""
+    from matplotlib import pyplot
+
     from tercet.files import write_whole
     from tercet.plots import plot_plan
 
@@ -185,5 +187,6 @@ def draw(plan: AnswerPlan, path: Path) -> None:
     assert figure is not None
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
+    pyplot.close(figure)
     with writing(path):
         write_whole(path, drawn.getvalue())

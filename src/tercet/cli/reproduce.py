@@ -9,6 +9,7 @@ from typing import Any
 
 from tercet.cli.common import Formatter, jobs
 from tercet.cli.files import output_place
+from tercet.cli.output import one_line, say
 
 __all__ = ["add_to", "run"]
 
@@ -82,12 +83,12 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet and (tables := verdict_tables(made.verdicts)):
         print(tables)
     print(f"{count_verdicts(made.verdicts)}.")
-    print(
+    say(
         f"Figures, tables and the page reproduction.md: {options.out} "
         f"(in {made.waited:.1f} minutes; {made.minutes:.1f} of one core for all that was computed)"
     )
     for name, why in made.left_out.items():
-        print(f"figure {name} was left out: {why}", file=sys.stderr)
+        print(one_line(f"figure {name} was left out: {why}"), file=sys.stderr)
     for why in made.failed:
-        print(f"failed: {why}", file=sys.stderr)
+        print(one_line(f"failed: {why}"), file=sys.stderr)
     return 1 if made.failed or made.left_out else 0

@@ -49,8 +49,8 @@ def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> lis
     tried = list(dimensions) if isinstance(dimensions, Iterable) else []
     if len(tried) < 2 or not all(map(is_count, tried)) or sorted(set(tried)) != tried:
         raise InputError(
-            "dimensions must be two or more whole numbers from 1 in rising order, such as "
-            f"range(1, 7), got {dimensions!r}."
+            "dimensions must be two or more whole numbers from 1 in rising order, such as 1, "
+            f"2 and 3 (in Python: range(1, 4)), got {dimensions!r}."
         )
     for d in tried:
         if d > most:
