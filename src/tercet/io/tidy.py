@@ -96,7 +96,9 @@ def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
 def _note(header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int]) -> str:
     """Which titles were taken as ours, and which columns were not used."""
     words = dict(zip(COLUMNS[len(columns)], columns, strict=True))
-    words |= {field.removesuffix("s"): i for field, i in extras.items()}
+    words |= {  # of response times more is said
+        field.removesuffix("s"): i for field, i in extras.items() if field != "response_times"
+    }
     ours = {*COLUMNS[len(columns)], *EXTRAS}
     taken = [
         f"{header[i]!r} as {word}"
