@@ -198,7 +198,7 @@ def test_a_pipe_whose_writer_pauses_is_read_to_its_end(tmp_path):
 
 
 @needs_pipes
-@pytest.mark.parametrize("content", [ANSWERS, gzip.compress(ANSWERS)])
+@pytest.mark.parametrize("content", [ANSWERS, gzip.compress(ANSWERS)], ids=["plain", "gzip"])
 def test_a_pipe_without_a_name_is_read(tmp_path, content, capsys):
     """As a shell makes it for ``tercet convert <(program) out.csv`` and for standard input."""
     out = tmp_path / "out.csv"
