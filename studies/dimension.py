@@ -129,7 +129,7 @@ def _explanation(runs: int) -> str:
 
 
 def _off(done: Sequence[Result], name: str) -> np.ndarray:
-    """Chosen less true dimension; "cannot tell" counts as too low."""
+    """Chosen less true dimension; no number counts as too low."""
     return np.array([r["chosen"][name] - r["settings"]["dimension"] for r in done])
 
 
@@ -162,7 +162,7 @@ def _by_world(worlds: Sequence[World], done: Sequence[Result]) -> Table:
 def _verdicts(done: Sequence[Result]) -> Table:
     off = _off(done, RULE)
     rows = []
-    for verdict in ("decided", "at least", "cannot tell"):
+    for verdict in ("decided", "at least", "not decided", "cannot tell"):
         own = np.array([r["verdict"] == verdict for r in done])
         if own.any():
             rows.append([verdict, short(float(own.mean()), 3), *_rates(off[own])])

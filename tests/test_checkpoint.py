@@ -283,6 +283,17 @@ def test_a_later_format_is_not_read(path, monkeypatch):
         opened(path)
 
 
+def test_a_run_that_was_begun_before_rows_had_seals_goes_on(path):
+    filled(path, 2)
+    with sqlite3.connect(path) as old:
+        old.execute("UPDATE about SET value = '1' WHERE name = 'version'")
+        old.execute("UPDATE content SET value = substr(value, 17)")
+    old.close()
+    with opened(path) as checkpoint:
+        checkpoint.add("chain", 1, CONTENT | {"number": 2}, 2)
+    assert [content["number"] for content in read_all(path)] == [0, 1, 2]
+
+
 def test_two_runs_cannot_have_one_file(path):
     told = "is in use by another run"
     with opened(path):

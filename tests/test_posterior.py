@@ -420,7 +420,7 @@ def test_chains_that_have_not_converged_are_warned_about():
         fitted(n_samples=10, warmup=0, sampler="elliptical_slice")
     assert caught[0].filename == __file__
     message = str(caught[0].message)
-    assert "or use the default sampler" in message
+    assert "yet: use the default sampler (HMC)" in message
     assert "another random_state" in message
     assert "lower" not in message  # there is nothing below one dimension
 

@@ -221,8 +221,10 @@ def test_chains_that_disagree_prove_nothing_by_losing():
         "Whether 2 dimensions predict better than 1 is not decided: in 2 dimensions the chains "
         "ended in different maps (R-hat 2.90), so what they predict proves nothing."
     )
-    climbed, _ = ask(densities(-60.0, -30.0, -31.0), [0.4, 0.4], disagree=[1])
+    climbed, _ = ask(densities(-60.0, -30.0, -31.0), [0.6, 0.4], disagree=[1])
     assert (climbed.dimension, climbed.verdict, climbed.hangs_on) == (None, "not decided", 1)
+    both, _ = ask(densities(-60.0, -30.0, -31.0), [0.4, 0.4], disagree=[1])  # accuracy rises, too
+    assert (both.dimension, both.verdict, both.hangs_on) == (2, "decided", None)
 
 
 def test_chains_that_disagree_and_win_all_the_same_are_believed():
@@ -566,7 +568,7 @@ def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
     assert shown.startswith("Not decided. ")
     assert f"!{found.rows[0].r_hat:.2f}" in shown
     assert shown.endswith(
-        "! The chains ended in different maps: what they predict decides nothing."
+        "! The chains ended in different maps: by themselves they decide nothing."
     )
     assert "*" not in found.table()
     assert found.records()[0]["agrees"] is False

@@ -8,7 +8,7 @@ from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
-from tercet.errors import InputError
+from tercet.errors import DataWarning, InputError
 from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
 from tercet.uses.compare.misfit import noise_ceiling
@@ -327,6 +327,23 @@ def test_catch_trials():
     assert "10 catch trials cannot be matched to an observer here." in nobody.sentences()
     with pytest.raises(InputError, match="each of the 10 catch trials"):
         check_answers(T, catch=catch._replace(observers=np.arange(3)))
+
+
+@pytest.mark.parametrize("answers", [np.int64, np.float64, np.str_])
+@pytest.mark.parametrize("trials", [np.int64, np.float64, np.str_, object])
+def test_catch_trials_find_numeric_observers(answers, trials):
+    T = study(3)
+    T = tc.Triplets(T.array, n_objects=N, observers=T.observers.astype(answers))
+    catch = Catch(np.zeros(10, dtype=bool), np.full(10, 1).astype(trials))
+    failed = check_answers(T, catch=catch, random_state=0).observers[1]
+    assert (failed.observer, failed.catch_trials, failed.catch_passed) == ("1", 10, 0)
+    assert "failed catch trials" in failed.flags
+
+
+def test_catch_trials_that_find_nobody_are_said():
+    catch = Catch(np.zeros(2, dtype=bool), np.array(["x1", "x2"]))
+    with pytest.warns(DataWarning, match="they are by 'x1', 'x2', the answers by '0', '1', '2'"):
+        check_answers(study(3), catch=catch, random_state=0)
 
 
 # --- the arithmetic ---------------------------------------------------------------------------

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
+from tercet.observers import whole_observers
+from tercet.refusals import reject_cells as _reject_cells
+from tercet.refusals import reject_rows as _reject_rows
 from tercet.telling import closest, first_again, shown
 from tercet.telling import listing as listing
 from tercet.titles import COLUMNS as COLUMNS
@@ -54,30 +57,6 @@ class Fields(NamedTuple):
 def row_number(row: int) -> str:
     """Say where a row of an array is; readers of files say the line instead."""
     return f"row {row} (counting from 0)"
-
-
-def _reject_rows(bad: BoolArray, problem: Callable[[int], str], cure: str, where: Where) -> None:
-    """Raise an error about the first of the bad rows, if there is one, and count them all."""
-    if not bad.any():
-        return
-    rows = np.flatnonzero(bad)
-    others = f" ({rows.size} such rows in all)" if rows.size > 1 else ""
-    raise InputError(f"{where(int(rows[0]))}: {problem(int(rows[0]))}{others}. {cure}")
-
-
-def _reject_cells(
-    bad: BoolArray, cells: Array, words: Sequence[str], problem: str, cure: str, where: Where
-) -> None:
-    """Raise an error about the first bad cell, naming its column and its value."""
-    if not bad.any():
-        return
-    bad, cells = bad.reshape(len(cells), -1), cells.reshape(len(cells), -1)
-
-    def describe(row: int) -> str:
-        column = int(bad[row].argmax())
-        return f"{words[column]} is {shown(cells[row, column : column + 1].tolist()[0])}, {problem}"
-
-    _reject_rows(np.logical_or.reduce(bad, axis=1), describe, cure, where)
 
 
 # --- reading what we are given ----------------------------------------------------------------
@@ -176,7 +155,7 @@ def settle_types(
             objects = tuple(words) in COLUMNS.values()
             called = " If an object is called so, give the names of all objects." if objects else ""
             missing = "which stands for a missing value", f"{missing[1]}{called}"
-        _reject_cells(gaps, cells, words, *missing, where)
+        _reject_cells(gaps, cells, words, *missing, where, "with a missing value")
         first = kinds.flat[0]
         cure = "Use names (text) everywhere, or numbers everywhere."
         if first not in ("text", "number"):
@@ -188,7 +167,7 @@ def settle_types(
         if any(_kind(cell, names) == "missing" for cell in set(cells.ravel().tolist())):
             return settle_types(cells.astype(object), words, where, names)  # says which
     elif cells.dtype.kind == "f":
-        _reject_cells(np.isnan(cells), cells, words, *missing, where)
+        _reject_cells(np.isnan(cells), cells, words, *missing, where, "with a missing value")
     elif cells.dtype.kind not in "iu":
         raise InputError(
             f"{', '.join(words)}: values of type {cells.dtype} are neither numbers nor names; "
@@ -233,10 +212,13 @@ def whole(cells: Array, where: Where) -> IntArray:
     words = COLUMNS[cells.shape[1]]
     if cells.dtype.kind == "f":
         cure = "Objects are numbered 0, 1, 2, …; check that the columns are the right ones."
-        _reject_cells(np.floor(cells) != cells, cells, words, "not a whole number", cure, where)
+        reason = "with an object that is no whole number"
+        broken = np.floor(cells) != cells
+        _reject_cells(broken, cells, words, "not a whole number", cure, where, reason)
     if cells.min() < 0:
         cure = "Objects are numbered from 0."
-        _reject_cells(cells < 0, cells, words, "a negative object number", cure, where)
+        reason = "with a negative object number"
+        _reject_cells(cells < 0, cells, words, "a negative object number", cure, where, reason)
     if cells.max() > LARGEST_INDEX:
         cure = "If the numbers are identifiers and not positions, give them as text."
         problem = "too large for an object number"
@@ -262,7 +244,8 @@ def check_comparisons(
             name = index if names is None else shown(names[index])
             return f"{words[first]} and {words[second]} are both {name}"
 
-        _reject_rows(array[:, first] == array[:, second], describe, why, where)
+        reason = f"in which {words[first]} and {words[second]} are the same"
+        _reject_rows(array[:, first] == array[:, second], describe, why, where, reason)
 
     if array.shape[1] == 3:
         for first, second in (0, 1), (0, 2), (1, 2):
@@ -276,6 +259,7 @@ def check_comparisons(
         lambda row: f"a–b and c–d are the same pair, {array[row].tolist()}",
         "A comparison needs two different pairs; correct or remove the row.",
         where,
+        "in which both pairs are the same",
     )
 
 
@@ -300,10 +284,8 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
     except TypeError:
         count = 0
     if not 1 <= count <= LARGEST_INDEX + 1 or isinstance(n_objects, bool):
-        most = f"; {LARGEST_INDEX + 1} is the most" if count > 1 else ""
-        raise InputError(
-            f"n_objects must be a positive whole number, got {shown(n_objects)}{most}."
-        )
+        got = shown(n_objects) + (f"; {LARGEST_INDEX + 1} is the most" if count > 1 else "")
+        raise InputError(f"n_objects must be a positive whole number, got {got}.")
     if names is not None and count != len(names):
         raise InputError(
             f"n_objects is {count}, but there are {len(names)} names; leave n_objects out, or give "
@@ -324,14 +306,14 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     word = (field.removesuffix("s"),)
     column = settle_types(column, word, where)
     if field != "weights":
+        column = whole_observers(column) if field == "observers" else column
         return column.astype(str) if column.dtype.kind == "O" else column.copy()
     if column.dtype.kind not in "iuf":
         raise InputError(f"weights must be numbers, got values of type {column.dtype}.")
     column = column.astype(np.float64)
     cure = "A weight is a positive number, such as how often the answer was given."
-    _reject_cells(
-        ~(column > 0) | np.isinf(column), column, word, "not a positive weight", cure, where
-    )
+    wrong, reason = ~(column > 0) | np.isinf(column), "whose weight is not positive"
+    _reject_cells(wrong, column, word, "not a positive weight", cure, where, reason)
     cure = "Multiply or divide all weights by the same number, so that they are near 1."
     _reject_cells(column < LEAST_WEIGHT, column, word, "too small to count", cure, where)
     if (total := float(np.clip(column, 0.0, 1e200).sum())) > LARGEST_TOTAL:

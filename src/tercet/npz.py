@@ -6,7 +6,9 @@ Nothing in a file is executed, and no more memory is taken than the file can fil
 from __future__ import annotations
 
 import math
+import sys
 import zipfile
+from collections.abc import Callable
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -51,8 +53,14 @@ def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
     return _read_values(file, header, size, what)
 
 
-def read_npz(file: IO[bytes]) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file by name; other members of the zip archive are left alone."""
+def read_npz(
+    file: IO[bytes], allow: Callable[[int], object] = lambda size: None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file by name; other members of the zip archive are left alone.
+
+    ``allow`` is told beforehand how many bytes it unpacks to, and raises an error if that is more
+    than the caller wants.
+    """
     try:
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
@@ -60,6 +68,7 @@ def read_npz(file: IO[bytes]) -> dict[str, NDArray[Any]]:
     except Exception as error:  # zipfile and NumPy raise almost any kind for a damaged file
         raise _damaged("the file", error) from None
     unpacked = sum(member.file_size for member in members)
+    allow(unpacked)
     if unpacked > max(_HARMLESS, _LARGEST_RATIO * packed):
         raise UnreadableError(
             f"the file has {packed:,} bytes and would unpack to {unpacked:,}, more than "
@@ -134,7 +143,15 @@ def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArr
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:
         raise _damaged(what, error) from None
+    if array.dtype.kind == "U" and not _is_text(array):
+        raise UnreadableError(f"{what} has letters that do not exist: it is damaged.")
     return array
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Whether all letters of an array of text exist; half of a pair does not."""
+    codes = np.frombuffer(array.tobytes(), dtype=array.dtype.byteorder + "u4")
+    return not ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any()
 
 
 def _damaged(what: str, error: Exception) -> UnreadableError:

@@ -40,6 +40,8 @@ def parse(text: str) -> Any:
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
     check_depth(value)
+    if "\\ud" in text.lower():  # half a pair is no letter, and could not be written again
+        json.dumps(value, ensure_ascii=False).encode()
     return value
 
 

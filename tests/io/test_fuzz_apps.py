@@ -22,12 +22,18 @@ def path(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz") / "answers.dat"
 
 
+def outcome(path, kind, columns, **more):
+    try:
+        return read_file(path, format=kind, columns=columns, **more)
+    except InputError:
+        return None
+
+
 def check(path, content, kind=None, columns=None):
     """Read it, and see that every row is accounted for; or that it is refused in words."""
     path.write_bytes(content)
-    try:
-        reading = read_file(path, format=kind, columns=columns)
-    except InputError:
+    reading = outcome(path, kind, columns) or outcome(path, kind, columns, skip_invalid=True)
+    if reading is None:
         return
     apart = 0 if reading.catch is None else len(reading.catch.passed)
     left_out = sum(each.count for each in reading.skipped)

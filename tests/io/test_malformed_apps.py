@@ -70,16 +70,6 @@ CASES = [
     Case("an empty head", SALMON + ",1,2,1,2,p,1\n", "line 3: the cell 'head' is empty"),
     Case("no observer in one line", SALMON + "0,1,2,1,2,,1\n", "line 3: the cell 'puid' is empty"),
     Case(
-        "a time in words",
-        SALMON + "0,1,2,1,2,p,quick\n",
-        "line 3: the response time is 'quick', not a number",
-    ),
-    Case(
-        "a negative time",
-        SALMON + "0,1,2,1,2,p,-3\n",
-        "line 3: the response time is '-3'; it is a number from 0",
-    ),
-    Case(
         "no winner at all",
         "head,left,right,winner\n0,1,2,\n0,1,2,\n",
         "none of 2 rows is an answer: 2 rows without a winner (the first: line 2)",
@@ -201,11 +191,6 @@ CASES = [
             }
         ),
         "objects have 'target_id', but 'index' in the responses before",
-    ),
-    Case(
-        "a negative time in JSON",
-        following({"target_indices": SHOWN, "index_winner": 1, "response_time": -1}),
-        "participant 'u', response 2: the response time is '-1'",
     ),
     Case(
         "no winner in JSON",

@@ -97,7 +97,7 @@ def test_names_argument_makes_integers_names(csv):
         ("\n \n", "is empty"),
         ("anchor,near,far\n", "has a header but no answers"),
         ("anchor,near,far\n0,1,2\n\n0,1\n", "line 4: 2 cells where the first line has 3"),
-        ("anchor,near,far\n0,1,2\n0,,2\n,1,2\n", r"line 3: .*'near' is empty \(2 empty cells"),
+        ("anchor,near,far\n0,1,2\n0,,2\n,1,2\n", r"line 3: .*'near' is empty \(2 such rows"),
         ("anchor,near,far,observer\n0,1,2,\n", "line 2: the cell 'observer' is empty"),
         ("anchor,near,distance\n0,1,2\n", "columns found: 'anchor', 'near', 'distance'"),
         ("x,y,z\n0,1,2\n", "line 1: the header must have .* columns found: 'x', 'y', 'z'"),
@@ -258,3 +258,25 @@ def test_columns_that_are_no_mapping_are_refused(columns, tmp_path):
     path.write_text("probe,near,far\na,b,c\n")
     with pytest.raises(InputError, match="takes our words and the file's titles"):
         read_file(path, columns=columns)
+
+
+@pytest.mark.parametrize("gap", ["0,,", ",,"])
+def test_a_row_without_an_answer_is_counted(csv, gap):
+    reading = read_file(csv(f"anchor,near,far\n0,1,2\n{gap}\n2,1,0\n"))
+    assert len(reading.triplets) == 2
+    assert reading.rows == 3
+    assert [(each.reason, each.count, each.first) for each in reading.skipped] == [
+        ("without an answer", 1, "line 3")
+    ]
+
+
+def test_quadruplets_without_an_answer_are_counted(csv):
+    reading = read_file(csv("a,b,c,d\n0,1,2,3\n,,,\n"))
+    assert (reading.rows, len(reading.triplets)) == (2, 1)
+    with pytest.raises(InputError, match="line 3: the cell 'c' is empty"):
+        read_file(csv("a,b,c,d\n0,1,2,3\n0,1,,\n"))
+
+
+def test_a_table_without_any_answer_is_refused(csv):
+    with pytest.raises(InputError, match="none of 1 row is an answer: 1 row without an answer"):
+        read_file(csv("anchor,near,far\n0,,\n"))

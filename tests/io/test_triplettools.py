@@ -45,13 +45,16 @@ def test_the_older_layout(save):
     ]
 
 
-def test_seconds_where_the_caller_says_so(save):
+def test_seconds_where_the_title_or_the_caller_says_so(save):
     content = "Center,Left,Right,Answer,Response.Time..s.\na,b,c,c,2.5\n"
-    assert read_file(save(content)).triplets.response_times is None
-    T = read_file(save(content), columns={"response_time": "Response.Time..s."}).triplets
-    assert T.response_times.tolist() == [2.5]
-    T = read_file(save(content), columns={"rt": "Response.Time..s."}).triplets
-    assert T.response_times.tolist() == [0.0025]
+    assert read_file(save(content)).triplets.response_times.tolist() == [2.5]
+    for word, seconds in (("response_time", 2.5), ("rt", 2.5), ("response_time_ms", 0.0025)):
+        T = read_file(save(content), columns={word: "Response.Time..s."}).triplets
+        assert T.response_times.tolist() == [seconds]
+    content = "Center,Left,Right,Answer,time\na,b,c,c,2.5\n"
+    for word, seconds in (("response_time", 2.5), ("rt", 0.0025)):
+        T = read_file(save(content), columns={word: "time"}).triplets
+        assert T.response_times.tolist() == [seconds]
 
 
 def test_check_trials_that_cannot_be_judged_are_counted(save):

@@ -137,9 +137,16 @@ def test_answers_without_titles_are_read(save, mark, width, numbers):
     assert reading.note == f"There are no titles: the columns are taken as {words}."
 
 
-@pytest.mark.parametrize("content", ["0,1,2\n", "0.1,0.5,0.9\n", "7,8,9,6\n"])
+@pytest.mark.parametrize(
+    "content", ["0,1,2\n", "0.1,0.5,0.9\n", "7,8,9,6\n", "0.0e+00 1.0e+00 2.0e+00 3.0e+00\n"]
+)
 def test_numbers_are_no_titles(save, content):
     assert len(read_triplets(save(content))) == 1
+
+
+def test_words_that_are_usual_in_titles_may_be_objects(save):
+    content = "left,right,key\nkey,left,far\nfar,key,right\nright,far,left\n"
+    assert len(read_triplets(save(content))) == 4
 
 
 def test_an_object_that_occurs_just_once_may_be_in_the_first_row(save):

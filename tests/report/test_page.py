@@ -14,9 +14,11 @@ from matplotlib import pyplot, rc_context
 
 from tercet import Ensemble, Triplets
 from tercet.errors import InputError
+from tercet.io import Skipped
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report import as_json, check_target, markup, page, pictures, summary, write_report
+from tercet.report import check_target, markup, page, pictures, summary, write_report
 from tercet.report import write as writing
+from tercet.report.as_json import as_json
 from tercet.report.pictures import draw_pictures
 from tercet.report.sureness import describe_objects
 from tercet.report.tables import tables
@@ -212,10 +214,22 @@ def test_the_command_says_how_the_file_was_read(findings):
         columns={"anchor": "my probe", "near": "a"},
         named=True,
         left_out=("P1", "P2"),
+        skip_invalid=True,
     )
     read = Read(page(dataclasses.replace(findings, reading=given)))
     assert "--format tidy --columns 'anchor=my probe,near=a' --names names.txt " in read.text
-    assert "--leave-out P1,P2 --dim" in read.text
+    assert "--leave-out P1,P2 --skip-invalid --dim" in read.text
+
+
+def test_rows_that_were_left_out_are_listed(findings):
+    left = Skipped("whose winner was not shown", 2, "line 340", ("line 340", "line 715"))
+    reading = dataclasses.replace(findings.reading, skipped=(left,), doubts=("A <doubt>.",))
+    given = dataclasses.replace(findings, reading=reading)
+    read = Read(page(given))
+    assert "Left out: 2 rows whose winner was not shown (line 340, line 715)." in read.text
+    assert "A <doubt>." in read.text
+    (skipped,) = as_json(given)["skipped"]
+    assert skipped["places"] == ["line 340", "line 715"]
 
 
 def test_of_observers_with_few_answers_nothing_is_claimed(by_many):

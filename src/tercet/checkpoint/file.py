@@ -23,7 +23,8 @@ from tercet.errors import InputError, TercetError
 from tercet.plain import parse
 
 FORMAT = "tercet checkpoint"
-VERSION = 2  # 1 had rows without a seal
+VERSION = 2
+UNSEALED = 1  # the version whose rows have no seal; such a run goes on without
 APPLICATION = 0x74726370  # how SQLite files tell whose they are
 
 Row = tuple[str, int, int, bytes]  # kind, number, part and content
@@ -35,7 +36,7 @@ _TABLES = (
 )
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _MOST_ENTRIES = 10  # of the schema, or about a run, that are looked at
-_STEPS = 10_000_000  # of SQLite's, in which it has looked at any file of ours a thousand times
+_STEPS = 1_000_000  # of SQLite's, in which it has looked at any file of ours a thousand times
 _DAMAGE = (ValueError, TypeError, KeyError, IndexError, OverflowError)
 _SAFE = "What was saved before is safe in it: {cure} and run the same again to go on."
 
@@ -47,6 +48,7 @@ class About(NamedTuple):
     data: dict[str, str]
     versions: dict[str, str]
     seed: int
+    sealed: bool = True  # whether rows have a seal
 
 
 def open_file(path: str) -> sqlite3.Connection:
@@ -120,15 +122,10 @@ def read_about(file: sqlite3.Connection, path: str) -> About | None:
     version = known["version"]
     if known["format"] != FORMAT or type(version) is not int or version < 1:
         raise ValueError("format")
-    if version != VERSION:
-        cure = (
-            "update tercet"
-            if version > VERSION
-            else "finish the run with the tercet that began it, or delete the file to begin anew"
-        )
+    if version > VERSION:
         raise InputError(
             f"the checkpoint {path} has format version {min(version, 999)}, and this tercet reads "
-            f"{VERSION}; {cure}."
+            f"up to {VERSION}; update tercet."
         )
     file.set_progress_handler(None, 0)
     return _about(known)
@@ -146,12 +143,13 @@ def _our_schema() -> frozenset[tuple[str, str, str, str | None]]:
 def _about(known: Mapping[str, Any]) -> About:
     """What was read, if all is there and of the right kind."""
     settings, data, versions = (known[name] for name in ("settings", "data", "versions"))
-    texts = (*data.values(), *versions.values(), known["seed"])
-    if not isinstance(settings, dict) or not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(part, dict) for part in (settings, data, versions)):
         raise TypeError("about")
-    if not known["seed"].isdecimal():
+    if not all(isinstance(text, str) for text in (*data.values(), *versions.values())):
+        raise TypeError("about")
+    if not isinstance(known["seed"], str) or not known["seed"].isdecimal():
         raise ValueError("seed")
-    return About(settings, data, versions, int(known["seed"]))
+    return About(settings, data, versions, int(known["seed"]), known["version"] > UNSEALED)
 
 
 def write_rows(file: sqlite3.Connection, rows: Sequence[Row]) -> None:

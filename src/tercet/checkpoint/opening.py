@@ -61,6 +61,7 @@ def open_checkpoint(
     try:
         with telling(name):
             known = read_about(file, name)
+            sealed = known is None or known.sealed
             if known is None:
                 entropy = entropy_of(random_state)
                 create(file, wanted | {"seed": str(entropy)})
@@ -69,7 +70,7 @@ def open_checkpoint(
     except BaseException:
         file.close()
         raise
-    return Checkpoint(entropy, file, name)
+    return Checkpoint(entropy, file, name, sealed)
 
 
 def fingerprint(value: Any) -> str:

@@ -35,13 +35,17 @@ _SEAL = 16  # bytes before a row's content
 class Checkpoint:
     """Rows that are kept; without a file they are forgotten, and there are none.
 
-    They are committed about once a second and at the end. Any thread may add some.
+    They are committed about once a second and at the end. Any thread may add some. Those of a file
+    that was begun before rows had seals have none.
     """
 
-    def __init__(self, entropy: int, file: sqlite3.Connection | None, path: str = "") -> None:
+    def __init__(
+        self, entropy: int, file: sqlite3.Connection | None, path: str = "", sealed: bool = True
+    ) -> None:
         self.entropy = entropy
         self._file = file
         self._path = path
+        self._sealed = sealed
         self._lock = Lock()
         self._waiting: list[Row] = []
         self._committed = -np.inf
@@ -132,6 +136,8 @@ class Checkpoint:
 
     def _seal(self, place: tuple[str, int, int], packed: bytes) -> bytes:
         """Bytes that belong to a content in this place of this run, and to no other."""
+        if not self._sealed:
+            return b""
         seal = blake2b(repr((self.entropy, *place)).encode(), digest_size=_SEAL)
         seal.update(packed)
         return seal.digest()
@@ -140,7 +146,8 @@ class Checkpoint:
         """The packed content of a row, if its seal is whole."""
         if not isinstance(value, bytes):
             raise TypeError("a row without content")
-        seal, packed = value[:_SEAL], value[_SEAL:]
+        length = _SEAL if self._sealed else 0
+        seal, packed = value[:length], value[length:]
         if seal != self._seal(place, packed):
             raise ValueError("a row that was changed or moved")
         return packed
@@ -193,4 +200,4 @@ def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np
         raise ValueError(f"{name} is not of the shape {shape}")
     if not (np.abs(array) <= LARGEST_NUMBER).all():
         raise ValueError(f"{name} is not finite")
-    return array
+    return np.array(array, order="C")  # another order would be compiled for anew

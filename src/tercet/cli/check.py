@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import Any
 
 from tercet.cli.common import add_command, add_form, add_quiet, add_reading, add_seed, read_answers
@@ -42,6 +43,12 @@ def run(options: argparse.Namespace) -> int:
 
     reading = read_answers(options)
     found = check_answers(reading.triplets, catch=reading.catch, random_state=options.seed)
-    record = {"file": str(options.file), "format": reading.format, **found.as_dict()}
+    record = {
+        "file": str(options.file),
+        "format": reading.format,
+        "read": reading.sentences(),
+        "skipped": [dataclasses.asdict(each) for each in reading.skipped],
+        **found.as_dict(),
+    }
     emit(options, Result(str(found), record, found.records()))
     return 0

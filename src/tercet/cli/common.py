@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tercet.cli.files import input_file, output_file
 from tercet.cli.output import note
+from tercet.cli.sizes import limit_of, size
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -120,6 +121,17 @@ def add_format(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="MAP",
         type=columns,
         help="which columns are what, such as anchor=probe,near=chosen,far=other",
+    )
+    group.add_argument(
+        "--skip-invalid",
+        action="store_true",
+        help="leave out rows that cannot be answers, counted and listed, instead of stopping",
+    )
+    group.add_argument(
+        "--max-size",
+        metavar="SIZE",
+        type=size,
+        help="the most to read of a file, unpacked if it is packed, such as 4G (default: 2G)",
     )
     return group
 
@@ -351,6 +363,8 @@ def read_answers(
         format=options.format,
         columns=options.columns,
         names=names,
+        skip_invalid=options.skip_invalid,
+        max_bytes=limit_of(options),
     ).by_labels()
     reading = leave_out(options, reading, all_known=all_known)
     tell(options, reading)
@@ -388,9 +402,9 @@ def read_names(path: Path) -> Sequence[str]:
 
 def load_map(path: Path) -> Ensemble:
     """The ensemble that ``bootstrap`` or ``posterior`` wrote."""
+    from tercet.bounded import read_start
     from tercet.ensemble import Ensemble
     from tercet.errors import ConvergenceWarning, InputError
-    from tercet.io.source import Source
     from tercet.posterior.diagnostics import recorded_diagnostics
 
     if not path.exists():
@@ -399,7 +413,7 @@ def load_map(path: Path) -> Ensemble:
         )
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file in it.")
-    if Source(path).kind != "npz":
+    if not read_start(path).startswith(b"PK\x03\x04"):
         raise InputError(
             f"{path} is no map. If it holds answers, make a map of them first: tercet posterior "
             f"{path} -o map.npz."

@@ -46,6 +46,8 @@ OPTIONS = {  # what parameters are called on the command line, where that differ
     "n_objects": "objects",
     "n_jobs": "jobs",
     "random_state": "seed",
+    "skip_invalid": "skip-invalid",
+    "max_bytes": "max-size",
 }
 PARAMETER = re.compile(
     r"\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup)"

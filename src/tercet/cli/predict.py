@@ -21,6 +21,7 @@ from tercet.cli.common import (
 from tercet.cli.files import input_file
 from tercet.cli.maps import labels_of, problems_of, provisional
 from tercet.cli.output import Result, cell, emit, write_rows
+from tercet.cli.sizes import limit_of
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -114,16 +115,17 @@ def read_comparisons(
 
     Without those of the observers to be left out, unless ``everybody``.
     """
-    from tercet.io import read_file
+    from tercet.io.read import read_source
+    from tercet.io.reading import Options
     from tercet.io.source import Source
 
+    source = Source(path, max_bytes=limit_of(options))
     columns = options.columns
-    if columns is None and Source(path).titles >= {"anchor", "one", "other"}:
+    if columns is None and source.titles >= {"anchor", "one", "other"}:
         columns = {"anchor": "anchor", "near": "one", "far": "other"}
     n_objects = None if objects.names else objects.n_objects
-    reading = read_file(
-        path, format=options.format, columns=columns, names=objects.names, n_objects=n_objects
-    )
+    known = Options(n_objects, objects.names, columns)
+    reading = read_source(source, options.format, known, options.skip_invalid)
     reading = reading if everybody else leave_out(options, reading)
     tell(options, reading)
     return reading

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import lzma
 import tarfile
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.bounded import MAX_BYTES, check_size, gunzip, require_plain
 from tercet.errors import InputError
 from tercet.telling import listed
 
@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 Ints = NDArray[np.int64]
+
+_CURE = "Replace it by the published one."
 
 _DAMAGED = (
     *(AttributeError, EOFError, IndexError, KeyError, OSError, TypeError, ValueError),
@@ -58,9 +60,10 @@ def reading(path: Path) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """Return what is in a file, unpacked if its name ends in .gz."""
+    require_plain(path)
     with reading(path):
         content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
+        return gunzip(path, content, cure=_CURE) if path.suffix == ".gz" else content
 
 
 def read_json(path: Path) -> Any:
@@ -112,6 +115,12 @@ def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
 
 def read_tar(path: Path) -> dict[str, bytes]:
     """Return the files of an archive by their name; nothing is unpacked onto the disk."""
+    require_plain(path)
+    size, found = 0, {}
     with reading(path), tarfile.open(path) as archive:
-        members = ((member, archive.extractfile(member)) for member in archive if member.isfile())
-        return {Path(member.name).name: file.read() for member, file in members if file}
+        for member in archive:
+            size += member.size
+            check_size(path, size, MAX_BYTES, "unpacks to at least", _CURE)
+            if member.isfile() and (file := archive.extractfile(member)):
+                found[Path(member.name).name] = file.read()
+    return found

@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells
-from tercet.io.reading import Catch, Options, Reading, Skipped, count_skipped, no_answers
+from tercet.io.reading import (
+    Options,
+    Reading,
+    Skipped,
+    count_skipped,
+    make_catch,
+    no_answers,
+)
 from tercet.io.stimuli import Text, short_names
 from tercet.io.tidy import read_columns
+from tercet.io.times import Times
+from tercet.observers import settle_observers
 
 __all__ = [
     "Answered",
@@ -50,7 +59,7 @@ class Answered(NamedTuple):
         *,
         names: Sequence[str] | None = None,
         observer: int | None = None,
-        seconds: NDArray[np.float64] | None = None,
+        times: Times | None = None,
     ) -> Reading:
         """The trials as answers.
 
@@ -66,8 +75,8 @@ class Answered(NamedTuple):
             Names in their order, as the file has it; those that no answer has are left out.
         observer : int, optional
             The column of the observers; empty if they are unknown.
-        seconds : (m,) array, optional
-            Response times.
+        times : Times, optional
+            Response times (m,).
         """
         table = self.table
         if observer is not None and table.blank([observer]).all():
@@ -82,30 +91,26 @@ class Answered(NamedTuple):
             options = options._replace(names=[each for each in names if each in occur])
         columns: list[Sequence[str]] = [*objects.T.tolist()]
         header = ["anchor", "near", "far"]
-        if observer is not None:
-            header, columns = [*header, "observer"], [*columns, self.text(observer).tolist()]
-        if seconds is not None:
-            times = ["" if time != time else repr(time) for time in seconds.tolist()]
-            header, columns = [*header, "response_time"], [*columns, times]
+        who = None if observer is None else settle_observers(self.text(observer))
+        if who is not None:
+            header, columns = [*header, "observer"], [*columns, list(map(str, who.tolist()))]
+        if times is not None:
+            seconds = ["" if time != time else repr(time) for time in times.seconds.tolist()]
+            header, columns = [*header, "response_time"], [*columns, seconds]
         tidy = make_cells(table.path, header, list(zip(*columns, strict=True)), table.lines)
         tidy = replace(tidy, unit=table.unit, named=table.named)
         reading = read_columns(tidy.take(~caught), options, name, title)
-        return replace(
+        passed = tidy.column(0) == tidy.column(1)
+        reading = replace(
             reading,
             rows=self.rows,
             skipped=self.skipped,
-            catch=_catch(tidy, caught, observer is not None),
+            catch=make_catch(passed, who, caught),
         )
-
-
-def _catch(tidy: Cells, caught: NDArray[np.bool_], observed: bool) -> Catch | None:
-    if not caught.any():
-        return None
-    passed = (tidy.column(0) == tidy.column(1))[caught]
-    observers = tidy.numbers_or_text(tidy.column(3)) if observed else None
-    if observers is None:
-        return Catch(passed, None)
-    return Catch(passed, observers[caught].astype(str if observers.dtype.kind == "O" else None))
+        if times is None:
+            return reading
+        # Their unit was settled here; that they are impossible is said of the file's own cells.
+        return replace(reading, doubts=()).with_times(times)
 
 
 def skip(trials: Answered, left_out: NDArray[np.bool_], reason: str) -> Answered:
@@ -173,14 +178,15 @@ def nearest_of(
     trials: Answered, left: Text, right: Text, chosen: Text, what: str
 ) -> tuple[Text, Text]:
     """Near and far (m,), where ``chosen`` is one of the two."""
-    wrong = (chosen != left) & (chosen != right)
-    if wrong.any():
-        row, count = int(wrong.argmax()), np.count_nonzero(wrong)
-        raise InputError(
-            f"{trials.table.where(row)}: the {what} is {chosen[row]!r}, which is neither on the "
-            f"left ({left[row]!r}) nor on the right ({right[row]!r})"
-            f"{f' ({count} such rows in all)' if count > 1 else ''}. Correct or remove it."
-        )
+    trials.table.reject(
+        (chosen != left) & (chosen != right),
+        lambda row: (
+            f"the {what} is {chosen[row]!r}, which is neither on the left ({left[row]!r}) nor on "
+            f"the right ({right[row]!r})"
+        ),
+        "Correct or remove it.",
+        f"whose {what} was not shown",
+    )
     return chosen, np.where(chosen == left, right, left)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.bounded import check_size
 from tercet.errors import InputError
 from tercet.io.source import Source
 from tercet.npz import UnreadableError, read_npy, read_npz
@@ -33,7 +34,9 @@ def unpack(source: Source) -> dict[str, NDArray[Any]]:
     try:
         if source.kind == "npy":
             return {"array": read_npy(file)}
-        found = read_npz(file)
+        found = read_npz(
+            file, lambda size: check_size(source.path, size, source.max_bytes, "unpacks to")
+        )
     except UnreadableError as error:
         raise InputError(f"{source.path}: {error}") from None
     arrays: dict[str, NDArray[Any]] = {}

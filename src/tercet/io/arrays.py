@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import COLUMNS, EXTRAS, check
-from tercet.errors import InputError
+from tercet.checks import COLUMNS, EXTRAS, check, row_number
+from tercet.errors import InputError, RowsError
 from tercet.files import write_whole
 from tercet.io.archive import pack, unpack
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
+from tercet.io.times import Times, check_times
 from tercet.io.untitled import is_number, reject_apart, say_untitled
 from tercet.io.written import check_arrays
+from tercet.refusals import placed
 from tercet.telling import listed
 from tercet.triplets import Triplets, restore
 
-__all__ = ["ARRAY", "FIELDS", "extras_of", "find_comparisons", "known_of", "refuse_columns"]
+__all__ = [
+    "ARRAY",
+    "FIELDS",
+    "Taken",
+    "extras_of",
+    "find_comparisons",
+    "keep_valid",
+    "known_of",
+    "refuse_columns",
+]
 
 # The names under which an .npz file may have its comparisons, the first that is there.
 _KEYS = ("triplets", "quadruplets", "comparisons", "answers", "array", "x", "arr_0")
@@ -45,11 +57,55 @@ def _read(source: Source, options: Options) -> Reading:
     fields = extras_of(source.path, arrays) | {
         field: given[field] for field in ("names", "n_objects") if given[field] is not None
     }
+    taken = keep_valid(source, cells, fields)
     try:
-        checked = check(cells, **fields)
+        with placed(taken.line):
+            checked = check(taken.cells, **taken.fields, where=taken.where)
+    except RowsError:
+        raise
     except InputError as error:
         raise InputError(f"{source.path}: {error}") from None
-    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(cells))
+    reading = Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(taken.cells))
+    return reading if taken.times is None else reading.with_times(taken.times)
+
+
+class Taken(NamedTuple):
+    """The rows of an array that may be answers, and what is known of them.
+
+    Attributes
+    ----------
+    cells : array
+    fields : dict
+        Of these rows; response times with those that cannot be as unknown.
+    line, where : callable
+        Say where a row is, in its file and with the file.
+    times : Times or None
+    """
+
+    cells: NDArray[Any]
+    fields: dict[str, Any]
+    line: Callable[[int], str]
+    where: Callable[[int], str]
+    times: Times | None
+
+
+def keep_valid(source: Source, cells: NDArray[Any], fields: dict[str, Any]) -> Taken:
+    """Leave out the rows of an array that cannot be answers; none before some are known."""
+    rows = None
+    if source.invalid:
+        rows = np.flatnonzero(source.are_valid(row_number, len(cells)))
+        one_each = {k for k, v in fields.items() if k != "names" and np.shape(v) == (len(cells),)}
+        fields = {k: v[rows] if k in one_each else v for k, v in fields.items()}
+        cells = cells[rows]
+
+    def line(row: int) -> str:
+        return row_number(row if rows is None else int(rows[row]))
+
+    times, given = None, fields.get("response_times")
+    if given is not None and given.ndim == 1 and given.dtype.kind in "iuf":
+        times = check_times(given, line)
+        fields = fields | {"response_times": times.seconds}
+    return Taken(cells, fields, line, lambda row: f"{source.path}: {line(row)}", times)
 
 
 def refuse_columns(source: Source, options: Options) -> None:
@@ -118,7 +174,8 @@ def _read_text(source: Source, options: Options) -> Reading:
     cells = table.numbers_or_text(table.codes)
     if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
         cells = np.array([float(cell) for cell in table.unique])[table.codes]
-    checked = check(cells, options.n_objects, options.names, where=table.where)
+    with placed(table.line):
+        checked = check(cells, options.n_objects, options.names, where=table.where)
     note = say_untitled(len(table.header))
     return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table), note=note)
 

@@ -22,12 +22,19 @@ from tercet.errors import DataWarning, InputError
 from tercet.files import write_whole
 from tercet.io.answered import rename
 from tercet.io.archive import array_names, pack, unpack
-from tercet.io.arrays import extras_of, find_comparisons, known_of, refuse_columns
+from tercet.io.arrays import (
+    extras_of,
+    find_comparisons,
+    keep_valid,
+    known_of,
+    refuse_columns,
+)
 from tercet.io.choices import BESIDE, Choices, beside
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading, Skipped, count_skipped
 from tercet.io.source import Source
 from tercet.io.written import check_arrays
+from tercet.refusals import placed, reject_rows
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["CBLEARN", "from_cblearn", "to_cblearn"]
@@ -154,12 +161,13 @@ def _votes(response: Any, where: Callable[[int], str] = row_number) -> NDArray[n
             f"responses must be True or False, or whole numbers; got {response!r:.80}."
         ) from None
     whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < 2.0**53)
-    if not whole.all():
-        row = int((~whole).argmax())
-        raise InputError(
-            f"{where(row)}: the response is {values[row]}; it is True or False, 1 or −1, or a "
-            "count."
-        )
+    reject_rows(
+        ~whole,
+        lambda row: f"the response is {values[row]}; it is True or False, 1 or −1, or a count",
+        "Correct or remove the row.",
+        where,
+        "whose response is no whole number",
+    )
     return np.where(values == 0, -1.0, 1.0) if np.isin(values, (0, 1)).all() else values
 
 
@@ -188,11 +196,14 @@ def _read(source: Source, options: Options) -> Reading:
     table.reject_blank(places)
     numeric = replace(table, unique=[_WORDS.get(cell.lower(), cell) for cell in table.unique])
     answers = numeric.numbers(response, "response", "1, 0 or -1")
+    found = beside(table)
     choices = Choices(
         table.objects(table.codes[:, places], options.names),
         np.arange(len(table)),
-        beside(table),
+        found.known,
+        table.line,
         table.where,
+        found.times,
     )
     return _answered(source, options, choices, answers, rows, skipped, table.line)
 
@@ -220,11 +231,12 @@ def _read_arrays(source: Source, options: Options) -> Reading:
                 f"shape {values.shape}."
             )
 
-    def where(row: int) -> str:
-        return f"{source.path}: {row_number(row)}"
-
-    choices = Choices(query, np.arange(len(query)), known, where)
-    return _answered(source, options, choices, answers, len(query), (), row_number)
+    taken = keep_valid(source, query, known | {"responses": answers})
+    query, answers = taken.cells, taken.fields.pop("responses")
+    choices = Choices(
+        query, np.arange(len(query)), taken.fields, taken.line, taken.where, taken.times
+    )
+    return _answered(source, options, choices, answers, len(query), (), taken.line)
 
 
 def _answered(
@@ -237,7 +249,8 @@ def _answered(
     line: Callable[[int], str],
 ) -> Reading:
     """The queries, each turned as its response says."""
-    votes = _votes(response, asked.where)
+    with placed(asked.line):
+        votes = _votes(response, asked.where)
     known = dict(asked.known)
     if (np.abs(votes) > 1).any():
         if "weights" in known:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.quotes import check_quotes
+from tercet.refusals import placed, reject_rows
 from tercet.telling import listed
 from tercet.titles import find_observer, is_missing
 
@@ -52,6 +53,8 @@ class Cells:
         Whether numbers may have a comma for the point, as where semicolons stand between cells.
     named : frozenset of str
         Names that the caller gives: cells that are objects, even if they look like "NA".
+    titles : sequence of str, optional
+        The titles as they are in the file, where the caller calls columns otherwise.
     """
 
     path: str
@@ -63,6 +66,7 @@ class Cells:
     unit: str = "line"
     decimal_comma: bool = False
     named: frozenset[str] = frozenset()
+    titles: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -94,6 +98,13 @@ class Cells:
     def titled(self, titles: Sequence[str]) -> Self:
         """With these titles."""
         return replace(self, header=list(titles))
+
+    def reject(
+        self, bad: NDArray[np.bool_], problem: Callable[[int], str], cure: str, reason: str
+    ) -> None:
+        """Refuse the rows of a mask; ``problem(row)`` tells the first, ``reason`` all of them."""
+        with placed(self.line):
+            reject_rows(bad, problem, cure, self.where, reason)
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -143,7 +154,11 @@ class Cells:
             for i in taken:  # a column that happens to have our word is not meant
                 header[i] = f"{header[i]} (not used)"
             header[matching[0]] = word
-        return replace(self, header=header)
+        return replace(self, header=header, titles=self.header)
+
+    def title(self, place: int) -> str:
+        """What the file itself calls a column."""
+        return (self.header if self.titles is None else self.titles)[place]
 
     def column(self, place: int) -> Codes:
         """The codes (rows,) of a column."""
@@ -159,17 +174,17 @@ class Cells:
     def reject_blank(self, places: Sequence[int], *, objects: bool = True) -> None:
         """Refuse empty cells in these columns, which are of objects or of something else."""
         blank = self.blank(places)
-        if blank.any():
-            row, column = np.argwhere(blank)[0]
-            cell, count = self.unique[self.codes[row, places[column]]], np.count_nonzero(blank)
-            found, cure = f"is empty ({count} empty cells in all)", "Fill it or remove the line."
-            if cell:
-                found = f"is {cell!r}, which stands for a missing value ({count} in all)"
-                called = " If an object is called so, give the names of all objects."
-                cure += called if objects else ""
-            raise InputError(
-                f"{self.where(row)}: the cell {self.header[places[column]]!r} {found}. {cure}"
-            )
+
+        def describe(row: int) -> str:
+            column = places[int(blank[row].argmax())]
+            cell = self.unique[self.codes[row, column]]
+            found = f"is {cell!r}, which stands for a missing value" if cell else "is empty"
+            return f"the cell {self.header[column]!r} {found}"
+
+        cure = "Fill it or remove the line."
+        if objects and any(self.unique[code] for code in self.codes[:, places][blank]):
+            cure += " If an object is called so, give the names of all objects."
+        self.reject(np.logical_or.reduce(blank, axis=1), describe, cure, "with an empty cell")
 
     def text(self, codes: Codes) -> NDArray[np.object_]:
         """The cells of these codes as text."""
@@ -210,36 +225,40 @@ class Cells:
     ) -> NDArray[np.float64]:
         """A column (rows,) of numbers; empty cells are NaN where ``blank``, else errors."""
         codes = self.column(place)
+        values, broken = self._parse(np.unique(codes), blank=blank)
+        self.reject(
+            broken[codes],
+            lambda row: f"the {what} is {self.unique[codes[row]]!r}, not a number",
+            f"Write it like {example}.",
+            f"whose {what} is not a number",
+        )
+        return values[codes]
+
+    def times(self, place: int) -> NDArray[np.float64]:
+        """A column (rows,) of response times as they are in the file.
+
+        Empty cells, and what other programs write for them, are NaN. Other words among times are
+        infinite, as they are no times; where nothing is a time it is another column.
+        """
+        codes = self.column(place)
+        known = replace(self, unique=["" if is_missing(cell) else cell for cell in self.unique])
+        values, broken = known._parse(np.unique(codes), blank=True)
+        if broken[codes].any() and not np.isfinite(values[codes]).any():
+            return known.numbers(place, "response time", "1.25", blank=True)  # says which
+        return np.where(broken, np.inf, values)[codes]
+
+    def _parse(self, codes: Codes, *, blank: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The distinct cells of these codes as numbers, and which of them are none."""
         values = np.full(len(self.unique), np.nan)
-        for code in np.unique(codes):
+        broken = np.zeros(len(self.unique), dtype=bool)
+        for code in codes:
             cell = self.unique[code]
             try:
                 if cell or not blank:
                     values[code] = float(cell.replace(",", ".") if self.decimal_comma else cell)
             except ValueError:
-                row = int((codes == code).argmax())
-                raise InputError(
-                    f"{self.where(row)}: the {what} is {cell!r}, not a number. "
-                    f"Write it like {example}."
-                ) from None
-        return values[codes]
-
-    def times(self, place: int, unit: float = 1.0) -> NDArray[np.float64]:
-        """A column (rows,) of response times in seconds, whose ``unit`` is so many seconds.
-
-        Empty cells, and what other programs write for them, are NaN.
-        """
-        codes = self.column(place)
-        known = replace(self, unique=["" if is_missing(cell) else cell for cell in self.unique])
-        seconds = known.numbers(place, "response time", "1.25", blank=True) * unit
-        wrong = (seconds < 0) | np.isinf(seconds)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InputError(
-                f"{self.where(row)}: the response time is {self.unique[codes[row]]!r}; it is a "
-                "number from 0, or empty."
-            )
-        return seconds
+                broken[code] = True
+        return values, broken
 
     def is_integer(self) -> list[bool]:
         """Whether each of the distinct cells is an integer."""

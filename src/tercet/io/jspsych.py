@@ -24,13 +24,14 @@ from tercet.io.reading import Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source, parse_json
 from tercet.io.stimuli import Text
+from tercet.io.times import TIME_WORDS, find_times, read_times
 from tercet.titles import OBSERVERS, plain_title
 
 __all__ = ["JSPSYCH"]
 
 _ANCHOR = ("anchor", "head", "center", "centre", "probe", "reference")
 _RESPONSE = ("response", "button_pressed")  # until version 6 the latter
-_WORDS = ("anchor", "left", "right", "choices", "response", "observer", "response_time", *KEYS)
+_WORDS = ("anchor", "left", "right", "choices", "response", "observer", *TIME_WORDS, *KEYS)
 _USED = {*_ANCHOR, "stimulus", *_RESPONSE, *_WORDS, "rt", "trial_type"}
 _MOST_TITLES = 200  # of JSON; none of those that are used is left out
 
@@ -57,7 +58,8 @@ def _matches(source: Source) -> bool:
 
 def _read(source: Source, options: Options) -> Reading:
     columns, keys = split_keys(options.columns)
-    table = _json_table(source, columns.values()) if source.kind == "json" else source.table
+    from_json = source.kind == "json"
+    table = source.keep_valid(_json_table(source, columns.values())) if from_json else source.table
     table = whole_numbers(rename(table, columns, _WORDS))
     own = table.find(*_ANCHOR)
     anchor = table.need("stimulus") if own is None else own
@@ -83,7 +85,8 @@ def _read(source: Source, options: Options) -> Reading:
     far = np.where(sides == 0, shown.right, shown.left)
     objects, names = shorten(np.column_stack([shown.anchor, near, far]), options)
     table = trials.table
-    time = table.find("response_time" if "response_time" in columns else "rt")
+    mapped = any(word in columns for word in TIME_WORDS)
+    time = find_times(table.header) if mapped else table.find("rt")
     return trials.read(
         objects,
         options,
@@ -91,7 +94,7 @@ def _read(source: Source, options: Options) -> Reading:
         JSPSYCH.title,
         names=names,
         observer=table.find_observer(),
-        seconds=None if time is None else table.times(time, 0.001),
+        times=None if time is None else read_times(table, time, 0.001),
     )
 
 

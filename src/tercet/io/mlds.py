@@ -69,7 +69,10 @@ def _read(source: Source, options: Options, n: int) -> Reading:
     order = (_QUAD if n == 4 else _TRIAD)[larger]
     codes = np.take_along_axis(table.codes[:, places], order, axis=1)
     numbers, names = _number(table, codes, options)
-    choices = Choices(numbers, np.arange(len(table)), beside(table), table.where)
+    found = beside(table)
+    choices = Choices(
+        numbers, np.arange(len(table)), found.known, table.line, table.where, found.times
+    )
     options = options._replace(names=names)
     return choices.read(table.path, options, chosen.name, chosen.title, rows=rows, skipped=skipped)
 
@@ -78,13 +81,15 @@ def _answers(table: Cells, resp: int) -> Ints:
     """Which pair differs more (rows,): 0 the first, 1 the second."""
     answers = np.array([_ANSWERS.get(cell.lower(), -1) for cell in table.unique], dtype=np.int64)
     larger: Ints = answers[table.column(resp)]
-    if (larger < 0).any():
-        row = int((larger < 0).argmax())
-        raise InputError(
-            f"{table.where(row)}: {table.header[resp]} is "
-            f"{table.unique[table.codes[row, resp]]!r}; it is 1 if the second pair differs more, 0 "
-            "if the first does, and NA if there was no answer."
-        )
+    table.reject(
+        larger < 0,
+        lambda row: (
+            f"{table.header[resp]} is {table.unique[table.codes[row, resp]]!r}; it is 1 if the "
+            "second pair differs more, 0 if the first does, and NA if there was no answer"
+        ),
+        "Correct or remove the line.",
+        f"whose {table.header[resp]} is neither 0 nor 1",
+    )
     return larger
 
 
@@ -170,7 +175,7 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
         titles = ["Response", *_stimuli(n)]
         stimuli = np.array(values, dtype=object)[shown]
     columns = [larger, *stimuli.T]
-    for word in BESIDE:
+    for word in ("observer", "response_time"):
         if (known := getattr(triplets, EXTRAS[word])) is not None:
             titles, columns = [*titles, word], [*columns, known]
     text = io.StringIO(newline="")

@@ -15,14 +15,15 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.stimuli import name_by_number
+from tercet.io.times import read_times
 from tercet.telling import listed, shown
 
 __all__ = ["NEXT"]
 
 _KEY = "participant_responses"
 _LABELS = ("center", "left", "right")
-_HEADER = ("center", "left", "right", "name", "name", "name", "winner", "observer", "time")
-_WINNER, _OBSERVER, _TIME = 6, 7, 8
+_HEADER = ("center", "left", "right", *("name",) * 3, "winner", "observer", "time", "problem")
+_WINNER, _OBSERVER, _TIME, _PROBLEM = 6, 7, 8, 9
 
 
 def _matches(source: Source) -> bool:
@@ -34,7 +35,14 @@ def _matches(source: Source) -> bool:
 def _read(source: Source, options: Options) -> Reading:
     if options.columns:
         raise InputError("columns is for tables; a JSON of NEXT has none.")
-    table = _table(source)
+    table = source.keep_valid(_table(source))
+    problems = table.text(table.column(_PROBLEM))
+    table.reject(
+        problems != "",
+        lambda row: str(problems[row]),
+        "Correct or remove it.",
+        "whose winner was not shown",
+    )
     trials = Answered(table, len(table))
     trials = skip(trials, table.blank([_WINNER])[:, 0], "without a winner")
     table = trials.table
@@ -51,7 +59,7 @@ def _read(source: Source, options: Options) -> Reading:
         NEXT.title,
         names=None if names is None else list(names.values()),
         observer=_OBSERVER,
-        seconds=table.times(_TIME),
+        times=read_times(table, _TIME),
     )
 
 
@@ -69,13 +77,15 @@ def _table(source: Source) -> Cells:
                 f"{where}: objects have {found!r}, but {key!r} in the responses before. These "
                 "are parts of different experiments; read them one by one."
             )
+        winner, problem = _winner(where, response, targets, key)
         rows.append(
             [
                 *(_text(where, target, key) for target in targets),
                 *(_text(where, target, "primary_description", "") for target in targets),
-                _winner(where, response, targets, key),
+                winner,
                 observer,
                 _text(where, response, "response_time", ""),
+                problem,
             ]
         )
         places.append(place)
@@ -127,18 +137,20 @@ def _targets(where: str, response: dict[str, Any]) -> list[dict[str, Any]]:
     return [labelled[label] for label in _LABELS]
 
 
-def _winner(where: str, response: dict[str, Any], targets: list[dict[str, Any]], key: str) -> str:
-    """The object that was chosen, called as the others are; empty if there is none."""
+def _winner(
+    where: str, response: dict[str, Any], targets: list[dict[str, Any]], key: str
+) -> tuple[str, str]:
+    """The object that was chosen, called as the others are, and what is wrong with it."""
     for title, of_target in ("index_winner", "index"), ("target_winner", "target_id"):
         chosen = _text(where, response, title, "")
         if not chosen:
             continue
         for target in targets:
             if _text(where, target, of_target, "") == chosen:
-                return _text(where, target, key)
+                return _text(where, target, key), ""
         found = listed([target.get(of_target) for target in targets])
-        raise InputError(f"{where}: {title!r} is {shown(chosen)}, but shown were {found}.")
-    return ""
+        return "", f"{title!r} is {shown(chosen)}, but shown were {found}"
+    return "", ""
 
 
 def _text(where: str, entries: dict[str, Any], title: str, missing: str | None = None) -> str:

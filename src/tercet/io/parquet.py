@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tercet.bounded import check_size
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells, make_cells
@@ -16,6 +18,7 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.tidy import columns_of, read_columns
+from tercet.io.times import find_times
 from tercet.io.untitled import UnknownColumnsError
 from tercet.io.written import check_table, texts_of
 from tercet.titles import EXTRAS, find_columns, is_missing
@@ -64,7 +67,10 @@ def _read(source: Source, options: Options) -> Reading:
         raise UnknownColumnsError(f"{path}: {error}", table) from None
     except damage as error:
         raise refuse_parquet(path, error) from None
+    if (time := find_times(header)) is not None:
+        extras["response_times"] = time
     places = [*columns, *extras.values()]
+    _check_size(source, file, places)
     try:
         wanted = file.read(columns=[titles[i] for i in places]).unify_dictionaries()
         parts = [encode_column(pyarrow, wanted.column(titles[i])) for i in places]
@@ -73,7 +79,21 @@ def _read(source: Source, options: Options) -> Reading:
     if not len(wanted):
         raise InputError(f"{path} has a header but no answers; at least one answer is needed.")
     table = _make_table(path, [header[i] for i in places], parts)
-    return read_columns(replace(table, named=source.named), options, PARQUET.name, PARQUET.title)
+    table = replace(table, titles=[titles[i] for i in places], named=source.named)
+    return read_columns(source.keep_valid(table), options, PARQUET.name, PARQUET.title)
+
+
+def _check_size(source: Source, file: Any, places: Sequence[int]) -> None:
+    """Refuse columns that unpack to more than allowed, by what the file says of them."""
+    about = file.metadata
+    size = sum(
+        about.row_group(group).column(place).total_uncompressed_size
+        for group in range(about.num_row_groups)
+        for place in places
+        if place < about.num_columns
+    )
+    cells = 8 * about.num_rows * len(places)  # one value a million times takes no room in the file
+    check_size(source.path, max(size, cells), source.max_bytes, "unpacks to")
 
 
 def refuse_parquet(path: str, error: Exception) -> InputError:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.bounded import read_start
 from tercet.checks import COLUMNS, find_columns, settle_types, whole
 from tercet.errors import InputError
 from tercet.io.cells import make_cells
@@ -59,13 +60,7 @@ class Part(Protocol):
 
 def open_part(path: Path, columns: Mapping[str, str] | None) -> Part:
     """Look into a file and say what it has."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(8)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; check the name and the folder.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    start = read_start(path)
     if start.startswith(b"\x93NUMPY"):
         if columns:
             raise InputError(f"{path} is an array, which has no titles; leave columns out.")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet.checks import listing
 from tercet.errors import InputError
@@ -21,11 +20,12 @@ from tercet.io.reading import Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
+from tercet.io.times import TIME_WORDS, Times, find_times, read_times
 from tercet.telling import listed
 
 __all__ = ["PSYCHOPY", "read_sides"]
 
-_WORDS = ("anchor", "left", "right", "near", "far", "response", "observer", "response_time", *KEYS)
+_WORDS = ("anchor", "left", "right", "near", "far", "response", "observer", *TIME_WORDS, *KEYS)
 _SIGNS = {"expname", "framerate", "psychopyversion", "participant", "session", "date"}
 _TIME_BESIDE = {".keys": ".rt", ".clicked_name": ".time"}
 _BOOKKEEPING = (".thisrepn", ".thistrialn", ".thisn", ".thisindex", ".ran", ".started", ".stopped")
@@ -59,6 +59,8 @@ def read_sides(source: Source, options: Options, name: str, title: str) -> Readi
     trials = skip(trials, empty, f"without {', '.join(words[:2])} and {words[2]}")
     time = None
     if direct:
+        none = np.logical_and.reduce(trials.table.blank(places[1:]), axis=1)
+        trials = skip(trials, none, "without an answer")
         trials.table.reject_blank(places)
         objects = np.column_stack([trials.text(place) for place in places])
     else:
@@ -66,7 +68,7 @@ def read_sides(source: Source, options: Options, name: str, title: str) -> Readi
         trials, objects = _choices(trials, places, response, keys)
     objects, names = shorten(objects, options)
     table = trials.table
-    if (own := table.find("response_time")) is not None:
+    if (own := find_times(table.header)) is not None:
         time = own
     return trials.read(
         objects,
@@ -75,7 +77,7 @@ def read_sides(source: Source, options: Options, name: str, title: str) -> Readi
         title,
         names=names,
         observer=table.find_observer(),
-        seconds=None if time is None else _seconds(table, time),
+        times=None if time is None else _times(table, time),
     )
 
 
@@ -139,10 +141,10 @@ def _is_several(word: str) -> bool:
     return word.startswith("[") and "," in word
 
 
-def _seconds(table: Cells, place: int) -> NDArray[np.float64]:
+def _times(table: Cells, place: int) -> Times:
     """Response times (m,), which may each be in a list of one."""
     plain = [cell.removeprefix("[").removesuffix("]") for cell in table.unique]
-    return replace(table, unique=plain).times(place)
+    return read_times(replace(table, unique=plain), place)
 
 
 PSYCHOPY = Format(

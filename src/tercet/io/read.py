@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from tercet.errors import InputError
+from tercet.bounded import MAX_BYTES
+from tercet.errors import InputError, RowsError
 from tercet.io.alike import say_alike
 from tercet.io.cells import check_columns
 from tercet.io.formats import Format
 from tercet.io.known import FORMATS
 from tercet.io.offer import UNKNOWN, guesses
-from tercet.io.reading import Options, Reading
+from tercet.io.reading import Options, Reading, Skipped
 from tercet.io.source import Source
 from tercet.io.tidy import TIDY
 from tercet.io.untitled import UnknownColumnsError
 from tercet.triplets import Triplets
 
-__all__ = ["read_file", "read_triplets"]
+__all__ = ["read_file", "read_source", "read_triplets"]
 
 
 def read_file(
@@ -29,6 +31,8 @@ def read_file(
     n_objects: int | None = None,
     names: Iterable[str] | None = None,
     delimiter: str | None = None,
+    skip_invalid: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> Reading:
     """Read answers from a file, with what was left out and why.
 
@@ -48,24 +52,67 @@ def read_file(
         The names of all objects; the cells are then names, even if they look like integers.
     delimiter : str, optional
         The character between cells; by default a comma, a semicolon or a tab, as the file has.
+    skip_invalid : bool
+        Whether to leave out rows that cannot be answers, such as one whose winner was not shown,
+        and go on; they are counted and listed in `Reading.skipped`. By default they are an error.
+    max_bytes : int
+        The most that may be read from the file, unpacked if it is packed; 2 GiB by default.
 
     Returns
     -------
     Reading
     """
     check_columns(columns)
+    source = Source(path, delimiter, max_bytes=max_bytes)
+    return read_source(source, format, Options(n_objects, names, columns), skip_invalid)
+
+
+def read_source(
+    source: Source, name: str | None, options: Options, skip_invalid: bool = False
+) -> Reading:
+    """Read answers from a file that was looked at before; see `read_file`.
+
+    A pipe can be read only once.
+    """
+    names: Any = options.names
     if names is not None and not isinstance(names, str):
-        names = list(names)
-    source = Source(path, delimiter, columns or (), map(str, names or ()))
-    options = Options(n_objects, names, columns)
+        names = list(names)  # they are looked at more than once
+        source.add_names(map(str, names))
+    source.add_titles(options.columns or ())
+    options = options._replace(names=names)
     try:
-        chosen = recognise(source) if format is None else find_format(format)
-        reading = chosen.read(source, options)
+        chosen = recognise(source) if name is None else find_format(name)
+        reading = _read(chosen, source, options, skip_invalid)
     except UnknownColumnsError as error:
         said = (str(error), _advice(source, options, error), error.otherwise)
         raise InputError(" ".join(filter(None, said))) from None
-    note = " ".join(filter(None, (reading.note, say_alike(reading.triplets))))
-    return replace(reading, note=note, columns=columns, named=names is not None)
+    return replace(
+        reading,
+        note=" ".join(filter(None, (reading.note, say_alike(reading.triplets)))),
+        columns=options.columns,
+        named=names is not None,
+        skip_invalid=skip_invalid,
+    )
+
+
+def _read(chosen: Format, source: Source, options: Options, skip_invalid: bool) -> Reading:
+    """Read the file, as often as it has kinds of rows that cannot be answers."""
+    skipped: list[Skipped] = []
+    while True:
+        try:
+            reading = chosen.read(source, options)
+        except RowsError as error:
+            if not error.reason or source.invalid.issuperset(error.places):
+                raise
+            if not skip_invalid:
+                error.hint = "To leave such rows out, counted and listed, use skip_invalid=True."
+                raise
+            source.invalid.update(error.places)
+            count, first = len(error.places), error.places[0]
+            skipped.append(Skipped(error.reason, count, first, tuple(error.places)))
+        else:
+            rows = reading.rows + len(source.invalid)
+            return replace(reading, rows=rows, skipped=(*reading.skipped, *skipped))
 
 
 def _advice(source: Source, options: Options, error: UnknownColumnsError) -> str:
@@ -105,6 +152,8 @@ def read_triplets(
     n_objects: int | None = None,
     names: Iterable[str] | None = None,
     delimiter: str | None = None,
+    skip_invalid: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> Triplets:
     """Read answers from a file; a `DataWarning` counts the rows that were left out.
 
@@ -112,15 +161,22 @@ def read_triplets(
     ----------
     path : path
         A tidy table has a header with the columns anchor, near, far (or a, b, c, d: a–b is closer
-        than c–d), and perhaps observer, screen, response_time (in seconds), and weight or count, in
-        any order and case; other columns are ignored. A file without a header has just the 3 or
-        4 columns. Objects are numbers from 0 if all of them are integers, and names if not. Files
-        of other programs are recognised.
-    format, columns, n_objects, names, delimiter
+        than c–d), and perhaps observer, screen, response_time (in seconds) or response_time_ms, and
+        weight or count, in any order and case; other columns are ignored. A file without a header
+        has just the 3 or 4 columns. Objects are numbers from 0 if all of them are integers, and
+        names if not. Files of other programs are recognised.
+    format, columns, n_objects, names, delimiter, skip_invalid, max_bytes
         As in `read_file`.
     """
     reading = read_file(
-        path, format=format, columns=columns, n_objects=n_objects, names=names, delimiter=delimiter
+        path,
+        format=format,
+        columns=columns,
+        n_objects=n_objects,
+        names=names,
+        delimiter=delimiter,
+        skip_invalid=skip_invalid,
+        max_bytes=max_bytes,
     )
     reading.warn(stacklevel=3)
     return reading.triplets

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.checks import listing
-from tercet.errors import DataWarning, InputError
+from tercet.errors import DataWarning, InputError, list_places
+from tercet.io.times import Times
+from tercet.observers import label_observers, match_observers
 from tercet.triplets import Triplets, restore
 
-__all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
+__all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped", "make_catch", "no_answers"]
 
 
 class Options(NamedTuple):
@@ -32,9 +34,12 @@ class Skipped:
     reason: str  # such as "without an answer"
     count: int
     first: str = ""  # where the first of them is, such as "line 12"
+    places: tuple[str, ...] = ()  # where each of them is, if they cannot be answers
 
     def __str__(self) -> str:
         where = f" (the first: {self.first})" if self.first else ""
+        if self.places:
+            where = f" ({list_places(self.places)})"
         return f"{_count(self.count, 'row')} {self.reason}{where}"
 
 
@@ -43,6 +48,28 @@ class Catch(NamedTuple):
 
     passed: NDArray[np.bool_]  # (k,)
     observers: NDArray[Any] | None  # (k,)
+
+
+def make_catch(
+    passed: NDArray[np.bool_], observers: NDArray[Any] | None, caught: NDArray[np.bool_]
+) -> Catch | None:
+    """The catch trials among all trials, None if there are none.
+
+    Parameters
+    ----------
+    passed : (m,) array
+        Of all trials.
+    observers : (m,) array or None
+        Of all trials, settled together: 11 is 11 in both halves.
+    caught : (m,) array
+        Which of them are catch trials.
+    """
+    if not caught.any():
+        return None
+    if observers is None:
+        return Catch(passed[caught], None)
+    who = observers[caught]
+    return Catch(passed[caught], who.astype(str) if who.dtype.kind == "O" else who)
 
 
 @dataclass(frozen=True)
@@ -65,12 +92,16 @@ class Reading:
         Catch trials, which are no answers either, where the file marks them.
     note : str
         What else is to be said, in a sentence.
+    doubts : tuple of str
+        What may be wrong with the file, in sentences: they are told as warnings too.
     columns : mapping of str to str, optional
         Which columns the caller said to take as ours.
     named : bool
         Whether the caller gave the names of the objects.
     left_out : tuple of str
         Observers that the caller left out; their answers are among the skipped.
+    skip_invalid : bool
+        Whether rows that cannot be answers were left out; they are among the skipped.
     """
 
     triplets: Triplets
@@ -84,12 +115,15 @@ class Reading:
     columns: Mapping[str, str] | None = None
     named: bool = False
     left_out: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    skip_invalid: bool = False
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in plain words."""
         answers, rows = _count(self.triplets.n_answers, "answer"), _count(self.rows, "row")
         said = [f"Read as {self.title}: {answers} from {rows}."]
         said += [self.note] if self.note else []
+        said += self.doubts
         said += [f"Left out: {each}." for each in self.skipped]
         if self.catch is not None:
             said += [
@@ -97,6 +131,11 @@ class Reading:
                 f"{np.count_nonzero(self.catch.passed)} passed."
             ]
         return said
+
+    def with_times(self, times: Times) -> Reading:
+        """The same with what is to be said of its response times."""
+        note = " ".join(part for part in (times.note, self.note) if part)
+        return replace(self, note=note, doubts=(*self.doubts, *times.doubts))
 
     def by_labels(self) -> Reading:
         """The same with numbers as labels, where they do not seem to number objects from 0.
@@ -129,22 +168,23 @@ class Reading:
                 f"{self.path}: the answers do not say which observer they come from, so none can "
                 "be left out; say which column does with columns, observer=…"
             )
-        who = known.astype(str)
-        for observer in observers:
-            if observer not in who:
-                raise InputError(
-                    f"{self.path}: there is no observer {observer!r}; there are "
-                    f"{listing(np.unique(who).tolist(), range(len(np.unique(who))))}."
-                )
-        kept = ~np.isin(who, list(observers))
+        unknown = match_observers(observers, np.unique(known)) < 0
+        if unknown.any():
+            who = label_observers(np.unique(known).tolist())
+            wrong = observers[int(unknown.argmax())]
+            raise InputError(
+                f"{self.path}: there is no observer {wrong!r}; there are "
+                f"{listing(who, range(len(who)))}."
+            )
+        kept = match_observers(known, observers) < 0
         if not kept.any():
             raise InputError(f"{self.path}: no answer is left without these observers.")
-        named = list(dict.fromkeys(observers))
+        named = list(dict.fromkeys(map(str, observers)))
         who_left = f"observer{'' if len(named) == 1 else 's'} {listing(named, range(len(named)))}"
         left = Skipped(f"by {who_left}", self._count_rows(~kept))
         catch = self.catch
         if catch is not None and catch.observers is not None:
-            fine = ~np.isin(catch.observers.astype(str), list(observers))
+            fine = match_observers(catch.observers, observers) < 0
             catch = Catch(catch.passed[fine], catch.observers[fine])
         return replace(
             self,
@@ -164,13 +204,15 @@ class Reading:
         return len(np.unique(screens[answers]))
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Issue what was left out as `DataWarning`."""
+        """Issue what was left out, and what may be wrong, as `DataWarning`."""
         for each in self.skipped:
             warnings.warn(
                 f"{self.path}: of {_count(self.rows, 'row')}, left out: {each}.",
                 DataWarning,
                 stacklevel=stacklevel,
             )
+        for doubt in self.doubts:
+            warnings.warn(f"{self.path}: {doubt}", DataWarning, stacklevel=stacklevel)
 
 
 def _count(number: int, word: str) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tercet.errors import InputError
 from tercet.io.answered import (
     Answered,
     by_position,
@@ -22,12 +20,13 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.stimuli import Text, name_by_number
+from tercet.io.times import TIME_WORDS, Times, find_times, read_times
 
 __all__ = ["SALMON"]
 
 _ROLES = ("head", "left", "right", "winner", "loser")
 _LABELS = ("filename", "html", "object")  # in the order in which they are preferred
-_WORDS = (*_ROLES, "observer", "response_time")
+_WORDS = (*_ROLES, "observer", *TIME_WORDS)
 
 
 def _matches(source: Source) -> bool:
@@ -56,7 +55,7 @@ def _read(source: Source, options: Options) -> Reading:
         SALMON.title,
         names=None if names is None else list(names.values()),
         observer=table.find_observer(),
-        seconds=_seconds(table),
+        times=_times(table),
     )
 
 
@@ -70,13 +69,14 @@ def _choice(trials: Answered, places: dict[str, int | None], winner: int) -> tup
     )
     if places["loser"] is not None:
         loser = trials.text(places["loser"])
-        wrong = (loser != far) & (loser != "")
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InputError(
-                f"{trials.table.where(row)}: the loser is {loser[row]!r}, but the one that was "
-                f"not chosen is {far[row]!r}. Correct or remove the line."
-            )
+        trials.table.reject(
+            (loser != far) & (loser != ""),
+            lambda row: (
+                f"the loser is {loser[row]!r}, but the one that was not chosen is {far[row]!r}"
+            ),
+            "Correct or remove the line.",
+            "whose loser is not the one that was not chosen",
+        )
     return near, far
 
 
@@ -94,13 +94,13 @@ def _names(table: Cells, objects: Text, places: dict[str, int | None]) -> dict[s
     return None
 
 
-def _seconds(table: Cells) -> NDArray[np.float64] | None:
+def _times(table: Cells) -> Times | None:
     """Response times (m,); Salmon writes -1 where it knows none."""
-    place = table.find("response_time")
+    place = find_times(table.header)
     if place is None:
         return None
     known = ["" if cell in ("-1", "-1.0") else cell for cell in table.unique]
-    return replace(table, unique=known).times(place)
+    return read_times(replace(table, unique=known), place)
 
 
 SALMON = Format(

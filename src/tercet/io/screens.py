@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet.errors import InputError
 from tercet.io.answered import named, rename
 from tercet.io.cells import Cells, make_cells
 from tercet.io.choices import BESIDE, Choices, beside
 from tercet.io.formats import Format
-from tercet.io.reading import Catch, Options, Reading, count_skipped
+from tercet.io.reading import Options, Reading, count_skipped, make_catch
 from tercet.io.source import Source
 from tercet.io.stimuli import short_names
 from tercet.memory import need_memory
@@ -32,6 +31,14 @@ _REASONS = (
     "on which nothing was left unchosen",
     "of catch trials whose right answer is not known",
 )
+
+
+class _Problem(NamedTuple):
+    """What is wrong with a screen, as in `RowsError`."""
+
+    told: str
+    cure: str
+    reason: str
 
 
 class _Screen(NamedTuple):
@@ -56,19 +63,21 @@ class _Screen(NamedTuple):
             for far in others
         ]
 
-    def check(self, where: str) -> None:
-        """Refuse what cannot be."""
+    def problem(self) -> _Problem | None:
+        """What cannot be, if there is such a thing."""
         for word, objects in ("chosen", self.chosen), ("shown", self.shown):
             if (twice := first_again(objects)) is not None:
-                raise InputError(f"{where}: {shown(twice)} is twice among the {word}. Remove one.")
+                told = f"{shown(twice)} is twice among the {word}"
+                return _Problem(told, "Remove one.", f"with an object twice among the {word}")
         seen = set(self.shown)
         unseen = next((each for each in self.chosen if each not in seen), None)
-        if unseen is not None:
-            raise InputError(
-                f"{where}: {shown(unseen)} was chosen, but is not among the shown "
-                f"({listed(self.shown, 8)}). "
-                "What is shown includes what is chosen; separate objects by |."
-            )
+        if unseen is None:
+            return None
+        return _Problem(
+            f"{shown(unseen)} was chosen, but is not among the shown ({listed(self.shown, 8)})",
+            "What is shown includes what is chosen; separate objects by |.",
+            "on which what was chosen was not shown",
+        )
 
     def kind(self) -> str:
         """Empty if this is an answer; catch, or why it is none."""
@@ -89,8 +98,9 @@ def _matches(source: Source) -> bool:
 def _read(source: Source, options: Options) -> Reading:
     from_json = source.kind == "json"
     screens, about = _from_json(source, options) if from_json else _from_table(source, options)
-    for row, screen in enumerate(screens):
-        screen.check(about.where(row))
+    kept = source.are_valid(about.line, len(screens))
+    screens, about = [screens[row] for row in np.flatnonzero(kept)], about.take(kept)
+    _reject_impossible(screens, about)
     kinds = np.array([screen.kind() for screen in screens], dtype=object)
     skipped = [count_skipped(reason, kinds == reason, about.line) for reason in _REASONS]
     asked = np.flatnonzero(kinds == "")
@@ -101,12 +111,19 @@ def _read(source: Source, options: Options) -> Reading:
     if from_json:  # objects are files of images
         short = short_names(objects.unique, named(options))
         objects = replace(objects, unique=[short[cell] for cell in objects.unique])
+    caught = kinds == _CATCH
+    used = np.flatnonzero((kinds == "") | caught)
+    found = beside(about.take(used))
+    answers = ~caught[used]
     about_asked = about.take(asked)
     choices = Choices(
         objects.objects(objects.codes, options.names),
         np.repeat(np.arange(len(asked)), [len(rows) for rows in said]),
-        beside(about_asked) | {"screens": np.arange(len(asked))},
+        {field: values[answers] for field, values in found.known.items()}
+        | {"screens": np.arange(len(asked))},
+        about_asked.line,
         about_asked.where,
+        found.times,
     )
     return choices.read(
         source.path,
@@ -115,19 +132,21 @@ def _read(source: Source, options: Options) -> Reading:
         SCREENS.title,
         rows=len(screens),
         skipped=sum(skipped, ()),
-        catch=_catch(screens, about, kinds == _CATCH),
+        catch=make_catch(
+            np.array([set(screens[i].right or ()) <= set(screens[i].chosen) for i in used]),
+            found.known.get("observers"),
+            ~answers,
+        ),
     )
 
 
-def _catch(screens: list[_Screen], about: Cells, caught: NDArray[np.bool_]) -> Catch | None:
-    if not caught.any():
-        return None
-    trials = [screens[row] for row in np.flatnonzero(caught)]
-    passed = [set(trial.right or ()) <= set(trial.chosen) for trial in trials]
-    observers = beside(about.take(caught)).get("observers")
-    if observers is not None and observers.dtype.kind == "O":
-        observers = observers.astype(str)
-    return Catch(np.array(passed), observers)
+def _reject_impossible(screens: list[_Screen], about: Cells) -> None:
+    """Refuse screens that cannot be, those with the same fault at once."""
+    problems = [screen.problem() for screen in screens]
+    first = next((each for each in problems if each is not None), None)
+    if first is not None:
+        bad = np.array([each is not None and each.reason == first.reason for each in problems])
+        about.reject(bad, lambda _: first.told, first.cure, first.reason)
 
 
 # --- tables -----------------------------------------------------------------------------------

@@ -98,8 +98,18 @@ def tell_sides(
     stimuli = np.where(responses == left, 0, np.where(responses == right, 1, -1))
     meaning = _meaning(set(words.tolist()))
     if meaning is None:
-        if (stimuli < 0).any():
+        if np.count_nonzero(stimuli < 0) > len(stimuli) / 2:
             raise InputError(_unclear(trials, responses, stimuli < 0))
+        trials.table.reject(  # most responses are stimuli, so these are what cannot be
+            stimuli < 0,
+            lambda row: (
+                f"the response is {responses[row]!r:.60}, which was on neither side "
+                f"({left[row]!r:.60} and {right[row]!r:.60})"
+            ),
+            "Correct or remove it, or say which responses mean left and right, such as "
+            "left_key=f, right_key=j among the columns.",
+            "whose response was on neither side",
+        )
         return stimuli
     sides[:] = [meaning[word] for word in words]
     differ = (stimuli >= 0) & (stimuli != sides) & (left != right)

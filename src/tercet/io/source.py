@@ -8,12 +8,15 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.bounded import MAX_BYTES, gunzip, is_gzipped, read_bytes
 from tercet.errors import InputError
 from tercet.io.cells import Cells, first_row, read_cells, read_words
 from tercet.io.headers import reject_repeated_header
@@ -31,9 +34,14 @@ class Source:
     path : path
     delimiter : str, optional
         The character between cells; by default a comma, a semicolon or a tab, as the file has.
-    also : iterable of str
-        Titles that the file has in effect: our words for columns that the caller points out.
-    names : iterable of str
+    max_bytes : int
+        The most that the file may have, unpacked if it is packed.
+
+    Attributes
+    ----------
+    invalid : set of str
+        Rows that cannot be answers and are to be left out, by their places such as "line 12".
+    named : frozenset of str
         The objects, where the caller says so: cells that are not missing, even if one is "NA".
     """
 
@@ -41,21 +49,23 @@ class Source:
         self,
         path: str | os.PathLike[str],
         delimiter: str | None = None,
-        also: Iterable[str] = (),
-        names: Iterable[str] = (),
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
             raise InputError(f"delimiter must be a single character, got {delimiter!r}.")
+        if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 1:
+            raise InputError(f"max_bytes must be a positive whole number, got {max_bytes!r}.")
         self.path = os.fspath(path)
         self.delimiter = delimiter
-        self.named = frozenset(names)
-        self._also = frozenset(word.lower() for word in also)
+        self.max_bytes = max_bytes
+        self.invalid: set[str] = set()
+        self.named: frozenset[str] = frozenset()
+        self._also: frozenset[str] = frozenset()
 
     def with_titles(self, also: Iterable[str]) -> Source:
         """The same file with other titles in effect; it is not opened again."""
         other = copy.copy(self)
         other._also = frozenset(word.lower() for word in also)
-        other.__dict__.pop("titles", None)
         return other
 
     @cached_property
@@ -63,8 +73,8 @@ class Source:
         """The bytes of the file, decompressed if they were gzipped."""
         path = self.path
         try:
-            data = Path(path).read_bytes()
-            return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            data = read_bytes(path, self.max_bytes)
+            return gunzip(path, data, self.max_bytes) if is_gzipped(data) else data
         except FileNotFoundError:
             raise InputError(f"there is no file {path}; check the name and the folder.") from None
         except IsADirectoryError:
@@ -109,12 +119,30 @@ class Source:
         """The text as a table with a header."""
         return replace(read_cells(self.path, self.text, self.delimiter), named=self.named)
 
-    @cached_property
+    @property
     def headerless(self) -> Cells:
         """The text as a table without a header; the titles are the numbers of the columns."""
         if self.words is not None:
-            return replace(read_words(self.path, self.text), named=self.named)
-        return self.cells.headless([str(i + 1) for i in range(len(self.cells.header))])
+            return self.keep_valid(replace(read_words(self.path, self.text), named=self.named))
+        titles = [str(i + 1) for i in range(len(self.cells.header))]
+        return self.keep_valid(self.cells.headless(titles))
+
+    def keep_valid(self, table: Cells) -> Cells:
+        """The table without the rows that are to be left out, which cannot be answers."""
+        kept = self.are_valid(table.line, len(table))
+        return table if kept.all() else table.take(kept)
+
+    def are_valid(self, line: Callable[[int], str], rows: int) -> NDArray[np.bool_]:
+        """Which of so many rows (rows,) are not to be left out."""
+        if not self.invalid:
+            return np.ones(rows, dtype=bool)
+        kept = np.array([line(row) not in self.invalid for row in range(rows)])
+        if not kept.any():
+            raise InputError(
+                f"{self.path}: none of {rows} rows can be an answer. Is this the right file, and "
+                "are these the right columns?"
+            )
+        return kept
 
     @cached_property
     def words(self) -> list[str] | None:
@@ -132,15 +160,26 @@ class Source:
                 f"{self.path} has a header but no answers; at least one answer is needed."
             )
         reject_repeated_header(self.cells)
-        return self.cells
+        return self.keep_valid(self.cells)
 
-    @cached_property
+    @property
     def titles(self) -> frozenset[str]:
         """The cells of the first row, and what the caller adds, in lower case; none if no text."""
-        if self.kind != "text":
-            return frozenset()
+        return self._first_row.union(self._also) if self.kind == "text" else frozenset()
+
+    @cached_property
+    def _first_row(self) -> frozenset[str]:
         first = first_row(self.path, self.text, self.delimiter)
-        return self._also.union(cell.lower() for cell in first)
+        return frozenset(cell.lower() for cell in first)
+
+    def add_names(self, names: Iterable[str]) -> None:
+        """Take these cells as objects, even if one looks like a missing value."""
+        self.named = self.named.union(names)
+        self.__dict__.pop("cells", None)
+
+    def add_titles(self, words: Iterable[str]) -> None:
+        """Take as titles of the file: our words for columns that the caller points out."""
+        self._also = self._also.union(word.lower() for word in words)
 
     @cached_property
     def json(self) -> Any:

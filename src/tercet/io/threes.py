@@ -73,11 +73,14 @@ class Threes:
         table = table.take(~unanswered)
         codes = _single_out(table, one, others)[:, self.answers].reshape(-1, 3)
         labels = any(title in self.labelled for title in layout)
+        known = beside(table)
         choices = Choices(
             table.text(codes) if labels else table.objects(codes, options.names),
             np.repeat(np.arange(len(table)), 2),
-            beside(table) | {"screens": np.arange(len(table))},
+            known.known | {"screens": np.arange(len(table))},
+            table.line,
             table.where,
+            known.times,
         )
         return choices.read(table.path, options, self.name, self.title, rows=rows, skipped=skipped)
 
@@ -127,11 +130,12 @@ def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int6
             reject_equal(table, one, other, _CURE)
         return np.column_stack([chosen, codes])
     is_one = codes == chosen[:, np.newaxis]
-    if not is_one.any(axis=1).all():
-        row = int((~is_one.any(axis=1)).argmax())
+
+    def describe(row: int) -> str:
         found = listed([table.unique[code] for code in codes[row]])
-        raise InputError(
-            f"{table.where(row)}: {table.header[one]} is {table.unique[chosen[row]]!r}, which is "
-            f"not one of those shown ({found}). Correct or remove the line."
-        )
+        answer = table.unique[chosen[row]]
+        return f"{table.header[one]} is {answer!r:.80}, which is not one of those shown ({found})"
+
+    reason = f"whose {table.header[one]} was not shown"
+    table.reject(~is_one.any(axis=1), describe, "Correct or remove the line.", reason)
     return np.column_stack([chosen, codes[~is_one].reshape(-1, 2)])

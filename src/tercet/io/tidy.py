@@ -19,10 +19,13 @@ from tercet.files import write_whole
 from tercet.io.cells import Cells
 from tercet.io.formats import Format
 from tercet.io.headers import is_title
-from tercet.io.reading import Options, Reading
+from tercet.io.reading import Options, Reading, count_skipped, no_answers
 from tercet.io.source import Source
+from tercet.io.times import find_times, read_times
 from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
 from tercet.io.written import check_text, texts_of
+from tercet.observers import settle_observers
+from tercet.refusals import placed
 from tercet.titles import COLUMNS, EXTRAS, find_columns
 from tercet.triplets import Triplets, restore
 
@@ -51,6 +54,14 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
         )
     except InputError as error:
         raise UnknownColumnsError(f"{table.path}: {error}", table) from None
+    rows, time = len(table), find_times(table.header)
+    if time is not None:
+        extras["response_times"] = time
+    unanswered = _unanswered(table, columns)
+    skipped = count_skipped("without an answer", unanswered, table.line)
+    if unanswered.all():
+        raise InputError(no_answers(table.path, rows, skipped, 0))
+    table = table.take(~unanswered) if skipped else table
     table.reject_blank(columns)
     beside = [i for field, i in extras.items() if field != "response_times"]
     table.reject_blank(beside, objects=False)
@@ -59,17 +70,27 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
         cells, names = table.numbered(objects)
     else:
         cells = table.text(objects)
-    fields: dict[str, NDArray[Any]] = {}
+    times = None if time is None else read_times(table, time)
+    fields: dict[str, NDArray[Any]] = {} if times is None else {"response_times": times.seconds}
     for field, i in extras.items():
         if field == "weights":
             fields[field] = table.numbers(i, "weight")
-        elif field == "response_times":
-            fields[field] = table.times(i)
-        else:
+        elif field == "observers":
+            fields[field] = settle_observers(table.text(table.column(i)))
+        elif field != "response_times":
             fields[field] = table.numbers_or_text(table.column(i))
-    checked = check(cells, options.n_objects, names, **fields, where=table.where)
+    with placed(table.line):
+        checked = check(cells, options.n_objects, names, **fields, where=table.where)
     note = _note(table.header, columns, extras)
-    return Reading(restore(checked), table.path, name, title, len(table), note=note)
+    reading = Reading(restore(checked), table.path, name, title, rows, skipped, note=note)
+    return reading if times is None else reading.with_times(times)
+
+
+def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
+    """Rows (m,) that ask but do not answer: near and far are empty, or all of a, b, c and d."""
+    answer = columns[1:] if len(columns) == 3 else columns
+    unanswered: NDArray[np.bool_] = np.logical_and.reduce(table.blank(answer), axis=1)
+    return unanswered
 
 
 def _note(header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int]) -> str:
@@ -101,7 +122,7 @@ def _with_header(source: Source, options: Options) -> Cells:
     table = cells.headless(COLUMNS[len(cells.header)])
     if options.names is None or not set(cells.header) <= table.named:
         reject_titles(table)
-    return table
+    return source.keep_valid(table)
 
 
 def columns_of(triplets: Triplets) -> dict[str, list[Any]]:

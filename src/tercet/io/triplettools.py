@@ -9,12 +9,13 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
+from tercet.io.times import TIME_WORDS, find_times, read_times
 
 __all__ = ["TRIPLETTOOLS"]
 
 _NAMED = ("center", "left", "right", "answer")
 _NUMBERED = ("head", "winner", "loser")
-_WORDS = (*_NAMED, *_NUMBERED, "observer", "response_time", "rt")
+_WORDS = (*_NAMED, *_NUMBERED, "observer", *TIME_WORDS, "rt")
 
 
 def _matches(source: Source) -> bool:
@@ -39,17 +40,17 @@ def _read(source: Source, options: Options) -> Reading:
         trials = skip(trials, unjudged, "of check trials that do not show the anchor again")
         objects = objects[~unjudged]
     table = trials.table
-    seconds, ms = table.find("response_time"), table.find("rt")
-    times = table.times(seconds) if seconds is not None else None
-    if times is None and ms is not None:
-        times = table.times(ms, 0.001)
+    own, rt = find_times(table.header), table.find("rt")
+    times = None if own is None else read_times(table, own)
+    if times is None and rt is not None:
+        times = read_times(table, rt, 0.001)
     return trials.read(
         objects,
         options,
         TRIPLETTOOLS.name,
         TRIPLETTOOLS.title,
         observer=table.find_observer(),
-        seconds=times,
+        times=times,
     )
 
 

@@ -54,7 +54,7 @@ def reject_titles(table: Cells) -> None:
     usual = {role for role in roles if role is not None and not is_numbered(role)}
     fresh = [role for role, is_new in zip(roles, new, strict=True) if role is not None and is_new]
     titled = new.all() or np.count_nonzero(new) >= max(2, most + 1)
-    titled = titled or len(usual) >= 3 or len(fresh) >= 2 or "observer" in fresh
+    titled = titled or (len(usual) >= 3 and new.any()) or len(fresh) >= 2 or "observer" in fresh
     if not titled:
         reject_apart(table)
         return
@@ -86,14 +86,14 @@ def say_untitled(width: int) -> str:
 def reject_apart(table: Cells) -> None:
     """Refuse a table without titles if a column shares no value with the others.
 
-    Of few rows that says nothing, but with four columns, of which the last may be observers.
+    Of few rows that says nothing, except in four columns of names: one may be of observers.
     """
-    width = table.codes.shape[1]
-    named = not all(np.array(table.is_integer())[table.codes.ravel()])
-    if len(table) > _ENOUGH:
+    width, rows = table.codes.shape[1], len(table)
+    if rows > _ENOUGH:
         apart = _apart(table.codes[1:])  # the first row may be titles
     else:
-        apart = _apart(table.codes) if width == 4 and named and len(table) > 1 else []
+        doubtful = width == 4 and rows > 1 and not all(map(is_number, table.unique))
+        apart = _apart(table.codes) if doubtful else []
     if not apart:
         return
     values = [table.unique[code] for code in dict.fromkeys(table.column(apart[-1]).tolist())]

@@ -305,7 +305,7 @@ class Posterior(Maker):
             return
         cure = "raise n_samples and warmup"
         if plan.sampler == "elliptical_slice" and isinstance(plan.prior, NormalPrior):
-            cure += ", or use the default sampler (HMC), which needs far fewer draws"
+            cure = f"use the default sampler (HMC), which needs far fewer draws, or {cure}"
         if not self.diagnostics_.agree:
             cure += (
                 "; another random_state starts the chains elsewhere. If they keep disagreeing, the "

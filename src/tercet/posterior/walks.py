@@ -133,8 +133,10 @@ class Hamiltonian(NamedTuple):
         return Widths(self.hill.mode.X.shape, k, hamiltonian.N_NOTES)
 
     def check(self, state: State) -> None:
-        """There must be a metric, and a step."""
+        """There must be a metric, a size that is a number, and a step."""
         hamiltonian.check_metric(state.tools["A"], state.tools["widths"])
+        if not np.isfinite(np.exp(state.place["eta"])).all():
+            raise ValueError("a size that is no number")
         if not state.place["step"] > 0.0:
             raise ValueError("a step that is not positive")
 

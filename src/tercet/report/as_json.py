@@ -22,6 +22,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "file": PurePath(findings.reading.path).name,
         "format": findings.reading.format,
         "read": findings.reading.sentences(),
+        "skipped": [dataclasses.asdict(each) for each in findings.reading.skipped],
         "summary": summary(findings),
         "warnings": findings.warnings,
         "provisional": findings.is_provisional,

@@ -67,6 +67,7 @@ def _command(findings: Findings) -> str:
         words += ["--names", "names.txt"]
     if findings.reading.left_out:
         words += ["--leave-out", ",".join(findings.reading.left_out)]
+    words += ["--skip-invalid"] if findings.reading.skip_invalid else []
     if settings.dimension is not None:
         words += ["--dim", str(settings.dimension)]
     if settings.dimensions is not None:

@@ -22,7 +22,10 @@ def dimension_section(parts: Parts) -> Section:
         "recommended dimension."
     )
     if found.disagreeing:
-        caption += " A hollow point is from chains that ended in different maps: it proves nothing."
+        caption += (
+            " A hollow point is from chains that ended in different maps: by itself it proves "
+            "nothing."
+        )
     if found.dimension is None:
         shown = f"The number of dimensions is not decided; the map shows {d}."
     body = paragraphs([shown, found.reason, findings.dimension_note]) + parts.picture(

@@ -8,10 +8,12 @@
    `ERRORS` standard errors, and not if leaving one out is but a guess for more than `ROUGH` of the
    units, which flatters the larger dimension.
 
-Chains that ended in different maps predict worse than the posterior does, never better. So a
-dimension whose chains disagree proves nothing by losing: neither that the next one is better than
-it, nor that it is no better than the one before. Where the climb would hang on that, it ends, and
-only what was found before is stated; where nothing was, nothing is decided.
+Chains that ended in different maps predict worse than the posterior does, as a rule. So a dimension
+whose chains disagree proves nothing by losing: not that it is no better than the one before, nor
+that the next one is better than it, unless accuracy, which needs no chains, rises there too. (That
+it does not rise proves nothing in turn: of few answers it falls with every dimension.) Where the
+climb would hang on such chains, it ends, and only what was found before is stated; where nothing
+was, nothing is decided.
 
 The second stage sees more, because it scores how sure each prediction was and not only whether it
 was right, and because it averages over a posterior, to which unneeded dimensions do little harm.
@@ -33,6 +35,7 @@ Floats = NDArray[np.float64]
 NATS = 4.0
 ERRORS = 1.0
 ROUGH = 0.3
+RISES = 0.5  # a p-value below which accuracy rises, if only a little
 CHANCE = 2.0  # standard errors by which predictions must beat a coin
 
 
@@ -83,9 +86,12 @@ def decide(
         found = gain(here.log_density, next_one.log_density)
         gains.append(found)
         clear = found.nats > NATS and found.nats > ERRORS * found.error
-        loser = place if clear else place + 1
-        if not left_out(dimensions[loser]).agrees:
-            astray = dimensions[loser]
+        rises = p_values[place] < RISES
+        if clear and not (here.agrees or rises):
+            astray = dimensions[place]
+            break
+        if not clear and not next_one.agrees:
+            astray = dimensions[place + 1]
             break
         if not clear or next_one.rough > ROUGH:
             break

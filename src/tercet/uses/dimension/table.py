@@ -13,7 +13,7 @@ from tercet.uses.columns import lay_out
 __all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
 
 WIDTH = 100
-_MARKED = "! The chains ended in different maps: what they predict decides nothing."
+_MARKED = "! The chains ended in different maps: by themselves they decide nothing."
 
 
 class Measured(NamedTuple):
@@ -49,7 +49,7 @@ class DimensionRow(NamedTuple):
     k_hat : float
         Share of units for which leaving one out is a rough guess (Pareto k̂ above .7).
     agrees : bool or None
-        Whether the chains ended in the same maps; if not, what they predict decides nothing. None
+        Whether the chains ended in the same maps; if not, they decide nothing by themselves. None
         where there were none.
     """
 

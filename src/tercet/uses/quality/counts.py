@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.observers import label_observers
 from tercet.triplets import Triplets
 from tercet.uses.compare.misfit import NoiseCeiling, noise_ceiling
 from tercet.uses.units import Index, number_comparisons
@@ -135,7 +136,7 @@ def prepare(triplets: Triplets) -> Prepared:
         number_comparisons(triplets),
         one < other,
         observer,
-        tuple(map(str, known)),
+        tuple(label_observers(known)),
     )
 
 

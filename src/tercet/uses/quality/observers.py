@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.checks import listing, natural_key
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
 from tercet.estimators import STE
+from tercet.observers import label_observers, match_observers
 from tercet.uses.quality.counts import Prepared, answer_pairs, by_observer, tally
 from tercet.uses.quality.guessing import (
     GUESSING,
@@ -256,11 +258,23 @@ def _catch_trials(prepared: Prepared, catch: Any) -> tuple[Index, Index]:
     size = len(prepared.labels)
     if catch is None or catch.observers is None:
         return np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    place = {label: k for k, label in enumerate(prepared.labels)}
-    who = np.array([place.get(str(label), -1) for label in catch.observers], dtype=np.int64)
+    who = match_observers(catch.observers, prepared.labels)
     known = who >= 0
+    if len(known) and not known.any():
+        warnings.warn(
+            "none of the catch trials is by an observer of the answers, so nobody is judged by "
+            f"them; they are by {_some(catch.observers)}, the answers by {_some(prepared.labels)}. "
+            "Call observers the same in both.",
+            DataWarning,
+            stacklevel=4,
+        )
     trials = tally(who[known], np.ones(known.sum()), size)
     return trials, tally(who[known], np.asarray(catch.passed)[known], size)
+
+
+def _some(observers: Any) -> str:
+    labels = sorted(set(label_observers(observers)), key=natural_key)
+    return listing(labels, range(len(labels)), limit=3)
 
 
 def _flags(judged: Judged, k: int, trials: int, passed: int, seconds: float) -> tuple[str, ...]:
