@@ -349,6 +349,21 @@ def test_kinds_of_scales(tercet, arguments, model, kind):
     assert found["uncertainty"] == kind
 
 
+def test_a_scale_resamples_five_observers_and_says_so(tercet, folder):
+    answers = tc.read_triplets(folder / "line.csv")
+    many = len(answers)
+    for people, unit, about in ((5, "observer", "people in general"), (4, "answer", "these 4 obs")):
+        known = tc.Triplets(answers, observers=[f"P{k % people}" for k in range(many)])
+        tc.write_triplets(known, folder / "people.csv")
+        code, out, _ = tercet("scale", "people.csv", "--samples", 10, "--json")
+        found = json.loads(out)
+        assert (code, found["unit"], found["observers"]) == (0, unit, people)
+        assert about in found["intervals"]
+        assert about in tercet("scale", "people.csv", "--samples", 10)[1]
+    out = tercet("scale", "people.csv", "--samples", 10, "--unit", "observer", "--json")[1]
+    assert json.loads(out)["unit"] == "observer"
+
+
 def test_predict(tercet, folder, ensemble):
     (folder / "asked.csv").write_text(
         "anchor,near,far\ntone 0,tone 1,tone 2\ntone 3,tone 4,tone 5\n"

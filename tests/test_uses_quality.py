@@ -143,14 +143,19 @@ def test_a_typical_observer_above_the_ceiling_is_explained():
 
 
 def test_one_observer_is_compared_with_others_on_the_same_comparisons():
-    # One comparison was asked of x twice, and once of y; another, on which all agree, of both once.
-    rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2], [1, 0, 2]]
-    T = tc.Triplets(rows, observers=["x", "x", "y", "x", "y"])
+    # Of 40 comparisons x was asked 20 twice, and said both; y agrees with x on the others.
+    asked = random_comparisons(N, 40, random_state=0)
+    rows = np.concatenate([asked, asked[:20][:, [0, 2, 1]], asked])
+    T = tc.Triplets(rows, observers=["x"] * 60 + ["y"] * 40)
     found = check_answers(T, random_state=0)
     assert found.repeats.between.rate == 0.25
-    assert found.repeats.between_same == (1, 2, 0.5)
+    assert found.repeats.between_same == (20, 40, 0.5)
     said = "that one observer answered more than once, 50 % by two observers differ"
     assert said in " ".join(found.sentences())
+    few = check_answers(T[np.arange(100) != 40], random_state=0)
+    assert few.repeats.within.comparisons == 19
+    assert few.repeats.own_ceiling is None
+    assert "hardly anyone answered the same comparison twice" in " ".join(few.sentences())
 
 
 # --- observers --------------------------------------------------------------------------------

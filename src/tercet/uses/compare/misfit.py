@@ -78,8 +78,8 @@ class NoiseCeiling:
         low, high = self.accuracy_interval
         least, most = self.log_loss_interval
         return (
-            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that does not "
-            f"know who answers can predict at most {self.accuracy:.1%} of such answers (95 % "
+            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that takes the "
+            f"votes on each as alike can predict at most {self.accuracy:.1%} of such answers (95 % "
             f"interval {low:.1%} to {high:.1%}; {self.accuracy_bound:.1%} whatever the shape), "
             f"with a log-loss of at least {self.log_loss:.3f} ({least:.3f} to {most:.3f})"
         )

@@ -15,6 +15,7 @@ from tercet.uses.units import Index, number_comparisons
 
 __all__ = ["Counts", "Disagreement", "Repeats", "Spread"]
 
+ENOUGH = 20  # comparisons that one observer answered twice, for a noise ceiling
 LISTED = 5  # objects with the fewest answers, by name
 
 
@@ -103,7 +104,7 @@ class Repeats(NamedTuple):
         How many such answers a model could predict that does not know who answers.
     own_ceiling : NoiseCeiling or None
         How many one could that does know, from comparisons that one observer answered more than
-        once; None where nobody did, or observers are unknown.
+        once; None where fewer than 20 were, or observers are unknown.
     """
 
     comparisons: int
@@ -189,7 +190,7 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         between = _disagreement(pairs - own_pairs, differing - own_differing)
         same = own_pairs > 0
         between_same = _disagreement((pairs - own_pairs)[same], (differing - own_differing)[same])
-        if (twice := own_total > 1).any():
+        if np.count_nonzero(twice := own_total > 1) >= ENOUGH:
             own_ceiling = noise_ceiling(own_near[twice], own_total[twice])
     return Repeats(
         comparisons=int(again.sum()),

@@ -190,7 +190,7 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
         "guessed, 0 % if all were sure and agreed)."
     )
     same = repeats.between_same
-    if len(asked) > 1 and same is not None and same.pairs and same != repeats.between:
+    if repeats.own_ceiling is not None and same and same.pairs and same != repeats.between:
         said.append(
             f"On the comparisons that one observer answered more than once, {percent(same.rate)} "
             "by two observers differ."
@@ -208,8 +208,9 @@ def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
         return said
     if repeats.own_ceiling is None:
         said.append(
-            "What a model could predict that knows who answers is unknown: nobody answered the "
-            "same comparison twice."
+            "What a model could predict that knows who answers is unknown: "
+            f"{'hardly anyone' if repeats.within.pairs else 'nobody'} answered the same comparison "
+            "twice."
         )
     else:
         asked = _count(repeats.within.comparisons, "comparison")
