@@ -62,6 +62,28 @@ def test_counts_are_those_of_a_small_example():
     assert counts.per_observer == (2, 2, 2)
 
 
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_file_that_was_joined_with_itself_is_noticed(timed):
+    once = study(k=4, m=30)
+    if timed:
+        seconds = np.random.default_rng(0).gamma(3.0, size=len(once))
+        once = tc.Triplets(once, response_times=seconds)
+    assert check_answers(once, random_state=0).copies == 0
+    twice = once[np.tile(np.arange(len(once)), 2)]
+    found = check_answers(twice, random_state=0)
+    assert found.copies == len(once) == 120
+    assert any("120 rows repeat other rows in every cell" in each for each in found.warnings())
+
+
+def test_a_single_copy_is_seen_by_its_response_time():
+    once = study(k=4, m=30)
+    seconds = np.random.default_rng(0).gamma(3.0, size=len(once))
+    seconds[:5] = np.nan  # unknown times tell nothing
+    timed = tc.Triplets(once, response_times=seconds)
+    again = timed[[*range(len(timed)), 2, 7]]
+    assert check_answers(again, random_state=0).copies == 1
+
+
 def test_an_object_that_is_twice_in_a_quadruplet_is_mentioned_once():
     T = tc.Triplets([[0, 1, 0, 2], [1, 3, 2, 3]], weights=[2, 1])
     counts = check_answers(T, random_state=0).counts

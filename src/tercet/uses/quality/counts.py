@@ -16,6 +16,7 @@ from tercet.uses.units import Index, number_comparisons
 __all__ = ["Counts", "Disagreement", "Repeats", "Spread"]
 
 ENOUGH = 20  # comparisons that one observer answered twice, for a noise ceiling
+FEWEST_COPIES = 20  # rows that do not repeat themselves by chance
 LISTED = 5  # objects with the fewest answers, by name
 
 
@@ -158,6 +159,26 @@ def count(prepared: Prepared) -> Counts:
         if observer is None
         else spread(tally(observer, votes, len(prepared.labels))),
     )
+
+
+def count_copies(triplets: Triplets) -> int:
+    """How many rows are copies of others, as where a file was joined with itself.
+
+    With response times that tell rows apart, a row is a copy if all of it was there before. Without
+    them, people may answer alike by chance, and only a second half that repeats the first, row by
+    row, is taken for a copy.
+    """
+    rows, observers, times = triplets.array, triplets.observers, triplets.response_times
+    who = np.zeros(len(rows), np.int64)
+    if observers is not None:
+        who = np.unique(observers, return_inverse=True)[1]
+    whole = np.column_stack([rows, who])
+    if times is not None and len(np.unique(times[known := ~np.isnan(times)])) > len(rows) / 4:
+        timed = np.column_stack([whole[known], times[known].view(np.int64)])
+        return len(timed) - len(np.unique(timed, axis=0))
+    half = len(whole) // 2
+    twice = len(whole) == 2 * half >= FEWEST_COPIES and (whole[:half] == whole[half:]).all()
+    return half if twice else 0
 
 
 def mentions(triplets: Triplets, votes: Index) -> Index:

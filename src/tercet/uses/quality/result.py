@@ -41,6 +41,8 @@ class AnswerCheck:
     ----------
     counts : Counts
         Answers, comparisons, objects, observers and screens.
+    copies : int
+        Rows that seem to be there twice; see `count_copies`.
     repeats : Repeats or None
         Contradictions, and the noise ceiling; None where nothing was asked twice.
     no_repeats : str
@@ -67,6 +69,7 @@ class AnswerCheck:
     """
 
     counts: Counts
+    copies: int
     repeats: Repeats | None
     no_repeats: str
     gaps: tuple[str, ...]
@@ -299,6 +302,12 @@ def _about_care(found: AnswerCheck) -> list[str]:
 def find_warnings(found: AnswerCheck) -> list[str]:
     """What needs attention, and what to do about it."""
     said = [*found.gaps]
+    if found.copies:
+        said.append(
+            f"{_count(found.copies, 'row')} {'repeats' if found.copies == 1 else 'repeat'} other "
+            "rows in every cell, as where a file was joined with itself. Copies make everything "
+            "look surer than it is: remove them if they are not answers of their own."
+        )
     ceiling = found.ceiling
     if ceiling and ceiling.accuracy < HARDLY and ceiling.accuracy_interval[1] < AT_MOST:
         said.append(
