@@ -193,7 +193,7 @@ def test_stimuli_that_do_not_match_are_refused(stimuli, message):
         ({"link": "cloglog"}, "link must be one of 'probit'"),
         ({"uncertainty": "jackknife"}, "uncertainty must be one of"),
         ({"unit": "day"}, "unit must be one of"),
-        ({"unit": "observer"}, "give Triplets"),
+        ({"unit": "observer"}, "add a column observer"),
         ({"unit": "observer", "uncertainty": "parametric"}, "what a bootstrap resamples"),
         ({"unit": "screen", "model": tc.Posterior(tc.CKL(1))}, "what a bootstrap resamples"),
         ({"n_samples": 1}, "n_samples"),

@@ -24,6 +24,7 @@ __all__ = ["AnswerCheck"]
 
 WIDTH = 100
 SHOWN = 10  # observers in the printed table
+SEEN = 0.01  # share of the answers that are copies, from which they are told
 COIN = "foretold no better than a coin would be"
 # Share of repeated answers that can be foretold where the task is close to guessing: the estimate,
 # and what it may be at the most (few repeats do not tell).
@@ -281,11 +282,10 @@ def _about_differences(found: AnswerCheck) -> list[str]:
 def _about_care(found: AnswerCheck) -> list[str]:
     said = []
     if times := [o.response_time for o in found.observers if not math.isnan(o.response_time)]:
-        shown = Spread(min(times), float(np.median(times)), max(times))
-        said.append(
-            f"Mean response time of an observer: {shown.least:.3g} to {shown.most:.3g} s, median "
-            f"{shown.median:.3g} s."
+        of_all = f" of an observer: {min(times):.3g} to {max(times):.3g} s, median" * (
+            len(times) > 1
         )
+        said.append(f"Mean response time{of_all or ':'} {float(np.median(times)):.3g} s.")
     if found.catch_trials:
         said.append(
             f"{found.catch_passed} of {_count(found.catch_trials, 'catch trial')} "
@@ -302,7 +302,7 @@ def _about_care(found: AnswerCheck) -> list[str]:
 def find_warnings(found: AnswerCheck) -> list[str]:
     """What needs attention, and what to do about it."""
     said = [*found.gaps]
-    if found.copies:
+    if found.copies > SEEN * found.counts.answers:
         said.append(
             f"{_count(found.copies, 'row')} {'repeats' if found.copies == 1 else 'repeat'} other "
             "rows in every cell, as where a file was joined with itself. Copies make everything "
