@@ -282,10 +282,13 @@ def _about_differences(found: AnswerCheck) -> list[str]:
 def _about_care(found: AnswerCheck) -> list[str]:
     said = []
     if times := [o.response_time for o in found.observers if not math.isnan(o.response_time)]:
-        of_all = f" of an observer: {min(times):.3g} to {max(times):.3g} s, median" * (
-            len(times) > 1
+        median = f"{float(np.median(times)):.3g} s"
+        several = f"{min(times):.3g} to {max(times):.3g} s, median {median}"
+        said.append(
+            f"Mean response time of an observer: {several}."
+            if len(times) > 1
+            else f"Mean response time: {median}."
         )
-        said.append(f"Mean response time{of_all or ':'} {float(np.median(times)):.3g} s.")
     if found.catch_trials:
         said.append(
             f"{found.catch_passed} of {_count(found.catch_trials, 'catch trial')} "
