@@ -108,7 +108,18 @@ def test_contradictions_within_and_between_observers():
     assert repeats.overall == (2, 7, pytest.approx((4 / 6 + 0) / 2))
     assert repeats.within == (1, 3, pytest.approx(2 / 3))
     assert repeats.between == (2, 4, pytest.approx((2 / 3 + 0) / 2))
-    assert repeats.ceiling == noise_ceiling([2, 2], [4, 2])
+    assert repeats.ceiling is None  # two comparisons are too few
+
+
+def test_a_noise_ceiling_takes_twenty_comparisons_that_were_asked_again():
+    rows = random_comparisons(8, 20, random_state=0)
+    answers = np.concatenate([rows, rows[:, [0, 2, 1]][:7], rows[7:]])
+    found = check_answers(answers, random_state=0)
+    assert found.ceiling == found.repeats.ceiling == noise_ceiling([1] * 7 + [2] * 13, [2] * 20)
+    few = check_answers(answers[1:], random_state=0)  # one is asked only once now
+    assert few.repeats.comparisons == 19
+    assert few.ceiling is None
+    assert "The noise ceiling cannot be told from so few" in " ".join(few.sentences())
 
 
 def test_a_turned_question_is_the_same_question():

@@ -19,6 +19,7 @@ from tercet.uses.scale import GoodnessOfFit
 
 __all__ = [
     "MISFIT",
+    "WELL",
     "about_calibration",
     "about_ceiling",
     "about_chains",

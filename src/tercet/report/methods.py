@@ -156,9 +156,11 @@ def _methods_fit(findings: Findings) -> str:
     if (ceiling := findings.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         repeated = counted(ceiling.n_comparisons, "repeated comparison")
+        several = findings.check.counts.observers != 1
+        blind = " of models that do not know who answers" if several else ""
         said.append(
-            "The noise ceiling of models that do not know who answers (beta-binomial, "
-            f"{repeated}) is {ceiling.accuracy:.3f} (95 % interval {low:.3f}–{high:.3f})."
+            f"The noise ceiling{blind} (beta-binomial, {repeated}) is {ceiling.accuracy:.3f} (95 % "
+            f"interval {low:.3f}–{high:.3f})."
         )
     if (fit := findings.lack_of_fit) is not None and findings.chains_agree:
         said.append(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import textwrap
 
-from tercet.report.cautions import MISFIT, count_dimensions, is_calibrated, tell_calibration, tell_p
+from tercet.report.cautions import (
+    MISFIT,
+    WELL,
+    count_dimensions,
+    is_calibrated,
+    tell_calibration,
+    tell_p,
+)
 from tercet.report.findings import Findings
 from tercet.uses.abstain.risk import percent
 
@@ -166,14 +173,20 @@ def _about_foretold(findings: Findings) -> str:
     )
     if (ceiling := findings.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
+        blind = " and of models that do not know who answers"
         said += (
-            "; the noise ceiling, of comparisons like the repeated ones and of models that do not "
-            f"know who answers, is {percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
+            "; the noise ceiling, of comparisons like the repeated ones"
+            f"{blind if findings.check.counts.observers != 1 else ''}, is "
+            f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
-    word = "close to" if is_calibrated(found) else "off"
+    how = "are close to what happens"
+    if found.calibration_error > WELL:
+        how = "cannot be checked closely with so few answers"
+    if not is_calibrated(found):
+        how = "are off what happens"
     return (
-        f"{said}.{tell_why_above(findings)} Their stated probabilities are {word} what happens: "
-        f"they differ {tell_calibration(found)}."
+        f"{said}.{tell_why_above(findings)} Their stated probabilities {how}: they differ "
+        f"{tell_calibration(found)}."
     )
 
 

@@ -55,12 +55,16 @@ def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
     ):
         if kind is not None and not math.isnan(kind.rate):
             yield who, _rate(kind)
-    own = found.own_ceiling if check.counts.observers != 1 else None
+    if found.ceiling is None:
+        yield "noise ceiling", "unknown: too few comparisons were asked again"
+    several = check.counts.observers != 1
+    own = found.own_ceiling if several else None
     for who, ceiling in (("does not know", found.ceiling), ("knows", own)):
         if ceiling is not None:
             low, high = ceiling.accuracy_interval
+            which = f" that {who} who answers" if several else ""
             yield (
-                f"noise ceiling: the most that a model can predict that {who} who answers",
+                f"noise ceiling: the most that a model can predict{which}",
                 f"{percent(ceiling.accuracy)} of such answers (95 % interval {percent(low)} to "
                 f"{percent(high)})",
             )

@@ -55,12 +55,13 @@ def _reading(findings: Findings) -> str:
             f"{held}. Only the order and the ratios of distances mean something: the scale may be "
             "turned around, moved and stretched."
         )
+    certain = "" if findings.is_provisional else ": which comparisons are certain is told below"
     seen = "Each panel shows two of the dimensions, the widest first. " if d > 2 else ""
     return (
         f"{seen}A point is where an object lies on average over {draws}; its ellipse holds {level} "
-        f"of {held}. Whether two ellipses overlap is no test: which comparisons are certain is "
-        "told below. What is near on the map was judged alike. The map may be turned, mirrored, "
-        "moved and stretched: its axes have no names, and no units."
+        f"of {held}. Whether two ellipses overlap is no test{certain}. What is near on the map was "
+        "judged alike. The map may be turned, mirrored, moved and stretched: its axes have no "
+        "names, and no units."
     )
 
 

@@ -84,12 +84,13 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
         return
     accuracy = f"{percent(found.accuracy)} ± {percent(found.accuracy_error)}"
     if ceiling is None:
-        best = f"A coin has 50 %. The most possible is unknown: {findings.check.no_repeats}."
+        why = findings.check.no_repeats or "too few comparisons were asked more than once"
+        best = f"A coin has 50 %. The most possible is unknown: {why}."
     else:
         best = (
-            "A coin has 50 %. On comparisons like the repeated ones a model that does not know who "
-            f"answers, such as this one, can have at most about {percent(ceiling.accuracy)} (noise "
-            f"ceiling).{tell_why_above(findings)}"
+            f"A coin has 50 %. On comparisons like the repeated ones a model{_blind(findings)} can "
+            f"have at most about {percent(ceiling.accuracy)} (noise ceiling)."
+            f"{tell_why_above(findings)}"
         )
     yield "unseen answers foretold", accuracy, best
     coin = f"Less is better. A coin has {math.log(2.0):.3f}."
@@ -103,6 +104,13 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
             "The map depends strongly on these. What it would be without them is a rough guess, "
             "and the numbers above with it.",
         )
+
+
+def _blind(findings: Findings) -> str:
+    """What the models have in common that the noise ceiling is of; nothing of one observer's."""
+    if findings.check.counts.observers == 1:
+        return ""
+    return " that does not know who answers, such as this one,"
 
 
 def _fit(found: LackOfFit | None) -> Iterator[tuple[str, str, str]]:

@@ -15,7 +15,7 @@ from tercet.uses.units import Index, number_comparisons
 
 __all__ = ["Counts", "Disagreement", "Repeats", "Spread"]
 
-ENOUGH = 20  # comparisons that one observer answered twice, for a noise ceiling
+ENOUGH = 20  # comparisons that were asked twice, for a noise ceiling
 FEWEST_COPIES = 20  # rows that do not repeat themselves by chance
 LISTED = 5  # objects with the fewest answers, by name
 
@@ -101,8 +101,9 @@ class Repeats(NamedTuple):
         Both answers from one observer, or from two; None where observers are unknown.
     between_same : Disagreement or None
         ``between``, on comparisons that count in ``within``: these may be harder than the others.
-    ceiling : NoiseCeiling
-        How many such answers a model could predict that does not know who answers.
+    ceiling : NoiseCeiling or None
+        How many such answers a model could predict that does not know who answers; None where
+        fewer than 20 comparisons were asked again.
     own_ceiling : NoiseCeiling or None
         How many one could that does know, from comparisons that one observer answered more than
         once; None where fewer than 20 were, or observers are unknown.
@@ -115,7 +116,7 @@ class Repeats(NamedTuple):
     within: Disagreement | None
     between: Disagreement | None
     between_same: Disagreement | None
-    ceiling: NoiseCeiling
+    ceiling: NoiseCeiling | None
     own_ceiling: NoiseCeiling | None
 
 
@@ -211,8 +212,7 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         between = _disagreement(pairs - own_pairs, differing - own_differing)
         same = own_pairs > 0
         between_same = _disagreement((pairs - own_pairs)[same], (differing - own_differing)[same])
-        if np.count_nonzero(twice := own_total > 1) >= ENOUGH:
-            own_ceiling = noise_ceiling(own_near[twice], own_total[twice])
+        own_ceiling = _ceiling(own_near, own_total)
     return Repeats(
         comparisons=int(again.sum()),
         answers=int(total[again].sum()),
@@ -221,9 +221,16 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         within=within,
         between=between,
         between_same=between_same,
-        ceiling=noise_ceiling(near[again], total[again]),
+        ceiling=_ceiling(near, total),
         own_ceiling=own_ceiling,
     )
+
+
+def _ceiling(near: Index, total: Index) -> NoiseCeiling | None:
+    """The noise ceiling, where enough was asked more than once."""
+    again = total > 1
+    enough = np.count_nonzero(again) >= ENOUGH
+    return noise_ceiling(near[again], total[again]) if enough else None
 
 
 def by_observer(prepared: Prepared) -> tuple[Index, Index, Index]:

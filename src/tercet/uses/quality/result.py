@@ -85,7 +85,7 @@ class AnswerCheck:
 
     @property
     def ceiling(self) -> NoiseCeiling | None:
-        """Of models that do not know who answers, where something was asked twice."""
+        """Of models that do not know who answers, where enough was asked twice."""
         return None if self.repeats is None else self.repeats.ceiling
 
     @property
@@ -203,6 +203,8 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
 
 
 def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
+    if repeats.ceiling is None:
+        return ["The noise ceiling cannot be told from so few: ask more comparisons again."]
     which = "of this observer" if observers == 1 else "that does not know who answers"
     said = [
         f"Noise ceiling: a model {which} can predict at most {_accuracy(repeats.ceiling)} of the "
