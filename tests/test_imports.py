@@ -20,7 +20,7 @@ MODULES = {
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"errors", "compiled", "files", "npz", "plain", "progress"},
+    {"errors", "compiled", "files", "limits", "npz", "plain", "progress"},
     {"checks", "parallel", "provenance"},
     {"triplets", "checkpoint"},
     {"streamed"},

@@ -26,10 +26,6 @@ EXTRAS = {
 # objects, i * n + j, stays far from the end of int64.
 LARGEST_INDEX = 2**31 - 2
 
-# A coordinate, a distance or a parameter beyond this means nothing, and sums of squares of lesser
-# ones stay finite.
-LARGEST_NUMBER = 1e100
-
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.bootstrap.resampling import Replicates
-from tercet.checks import LARGEST_NUMBER
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
+from tercet.limits import LARGEST_NUMBER
 from tercet.metrics import satisfied
 from tercet.models.base import Array
 from tercet.streamed import StreamedTriplets

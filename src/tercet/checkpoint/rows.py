@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.checkpoint.file import Row, telling, write_rows
-from tercet.checks import LARGEST_NUMBER
 from tercet.errors import TercetError
+from tercet.limits import LARGEST_NUMBER
 from tercet.npz import read_npz
 from tercet.plain import parse
 

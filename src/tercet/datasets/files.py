@@ -35,8 +35,8 @@ __all__ = [
 Ints = NDArray[np.int64]
 
 _DAMAGED = (
-    *(AttributeError, EOFError, IndexError, KeyError, OSError, TypeError, ValueError),
-    *(lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
+    *(AttributeError, EOFError, IndexError, KeyError, OSError, RecursionError, TypeError),
+    *(ValueError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
 )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.align import align, generalised_procrustes
-from tercet.checks import LARGEST_NUMBER
 from tercet.errors import InputError
+from tercet.limits import LARGEST_NUMBER
 from tercet.models import Model
 from tercet.models.base import DOMAINS, FINITE
 from tercet.plain import check_depth
