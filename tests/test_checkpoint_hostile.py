@@ -210,6 +210,17 @@ def test_a_chain_cannot_go_on_from_anywhere(runs):
         assert "is damaged" in run.goes_on(copy) or field == "place.tuner", field
 
 
+def test_a_scale_that_is_no_number(runs):
+    run = runs("laplace")
+    (hill,) = (row for row in run.cells("content")[1] if row[1] == "hill")
+    for value in (1e99, -1e99, 500.0):
+        content = rows.unpack(hill[4][rows._SEAL :]) | {"starts.log_scale": np.array([value])}
+        copy = run.forged(("hill", 0, 0), rows.pack(content))
+        with closing(sqlite3.connect(copy)) as connection, connection:
+            connection.execute("DELETE FROM content WHERE kind = 'chain'")
+        assert "is damaged" in run.goes_on(copy)
+
+
 def npz(**arrays):
     packed = BytesIO()
     np.savez(packed, **{"json": np.array("{}")} | arrays)

@@ -345,7 +345,7 @@ def test_a_pickle_is_not_loaded(own):
     folder.mkdir()
     images = np.array([{"an": "object"}], dtype=object)
     np.savez(folder / "mnist_train_6_8.npz", images=images, labels=np.array([6]))
-    with pytest.raises(tc.InputError, match="Object arrays cannot be loaded"):
+    with pytest.raises(tc.InputError, match="Python objects, which are never loaded"):
         datasets.load_mnist_digits()
 
 

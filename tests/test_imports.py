@@ -21,7 +21,7 @@ MODULES = {
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
     {"terminal"},
-    {"errors", "compiled", "files", "npz", "plain", "progress", "telling"},
+    {"errors", "compiled", "files", "limits", "npz", "plain", "progress", "telling"},
     {"bounded", "observers", "refusals", "titles"},
     {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},

@@ -104,3 +104,10 @@ def test_the_density_lies_below_what_it_is_drawn_from(s, freedom, sd):
     density = log_density(mode + 1.5 * width * t, s, freedom, 0.0, sd)
     top = log_density(mode, s, freedom, 0.0, sd)
     assert np.all(density - top <= -2.0 * np.log1p(t * t / 3.0) + 1e-9)
+
+
+@pytest.mark.parametrize("s", [0.0, 1e-320, 1e200, np.inf, np.nan])
+def test_any_squares_have_a_variance_or_none_at_once(s):
+    """Rejection would go on for ever where nothing can be accepted."""
+    found = draw_variance(s, 10.0, 0.0, 1.0, np.random.default_rng(0))
+    assert (found > 0.0) == np.isfinite(s)

@@ -248,6 +248,59 @@ def test_half_a_copy_of_a_killed_process_does_not_stay(tmp_path):
     assert young.exists()  # somebody may be writing it now
 
 
+def test_a_copy_that_is_damaged_is_told(tmp_path):
+    """Whatever somebody else left under its name, which can be known before."""
+    triplets = answers(100)
+    weighted = tc.Triplets(triplets.array, weights=np.full(100, 2.5))
+    tc.write_triplets(weighted, tmp_path / "a.parquet")
+    tc.open_triplets(tmp_path / "a.parquet")
+    (copy,) = tmp_path.glob("*.tercet")
+    about = json.loads((copy / "about.json").read_text())
+    texts = ["", "[]", "[" * 5000, "5", "{}"]
+    for field, value in {
+        "length": 99,
+        "n_objects": -1,
+        "names": ["a", "a"],
+        "least_weight": "x",
+    }.items():
+        texts.append(json.dumps(about | {field: value}))
+    for text in texts:
+        (copy / "about.json").write_text(text)
+        with pytest.raises(InputError, match=r"the copy that is streamed, is damaged\. Delete it"):
+            tc.open_triplets(tmp_path / "a.parquet")
+    (copy / "about.json").write_text(json.dumps(about))
+    (copy / "weights.npy").write_bytes(b"")
+    with pytest.raises(InputError, match=r"is damaged\. Delete it"):
+        tc.open_triplets(tmp_path / "a.parquet")
+    shutil.rmtree(copy)
+    assert len(tc.open_triplets(tmp_path / "a.parquet")) == 100
+
+
+def test_objects_that_were_not_there_when_answers_were_checked(tmp_path):
+    stream = saved(answers(100), tmp_path / "a.npy")
+    array = np.load(tmp_path / "a.npy")
+    array[50, 2] = 2**31
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(TercetError, match=r"has changed since it was checked.*object 2147483648"):
+        tc.STE(2, random_state=0).fit(stream)
+
+
+@pytest.mark.parametrize("header", [b"-" * 9000 + b"1", b"(" * 9000, b"{", b"", b"\xff" * 9])
+def test_an_array_with_a_header_that_is_none(header, tmp_path):
+    size = len(header).to_bytes(2, "little")
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + size + header)
+    with pytest.raises(InputError, match=r"is a damaged \.npy file"):
+        tc.open_triplets(tmp_path / "a.npy")
+
+
+def test_an_array_of_less_than_no_rows(tmp_path):
+    text = b"{'descr': '<i8', 'fortran_order': False, 'shape': (-2, 3), }"
+    size = len(text).to_bytes(2, "little")
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + size + text)
+    with pytest.raises(InputError, match=r"is a damaged \.npy file"):
+        tc.open_triplets(tmp_path / "a.npy")
+
+
 def test_a_slice_is_that_of_triplets(tmp_path, small_blocks):
     triplets = answers(200)
     stream = saved(triplets, tmp_path / "a.npy")

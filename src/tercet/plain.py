@@ -1,4 +1,4 @@
-"""Values as JSON knows them, and how large and how deep they may be."""
+"""Values as JSON knows them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["DEEPEST", "LARGEST_NUMBER", "check_depth", "parse", "plain"]
+__all__ = ["DEEPEST", "check_depth", "parse", "plain"]
 
-# A coordinate, a distance or a parameter beyond this means nothing, and sums of squares of lesser
-# ones stay finite.
-LARGEST_NUMBER = 1e100
 DEEPEST = 100  # lists and mappings within each other; whoever walks through them calls itself
 
 

@@ -109,9 +109,22 @@ class StreamedTriplets:
     def read(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """A block as the engine takes it: rows (b, 3) or (b, 4), weights (b,) or none (0,)."""
         start, stop = number * BLOCK_ROWS, min((number + 1) * BLOCK_ROWS, len(self))
-        rows = self._stream.comparisons.read(start, stop).astype(np.uint32, copy=False)
+        rows = self._objects(start, stop).astype(np.uint32, copy=False)
         weights = self._stream.weights
         return rows, np.empty(0) if weights is None else weights.read(start, stop).ravel()
+
+    def _objects(self, start: int, stop: int) -> NDArray[Any]:
+        """The objects of some rows, which were checked when the file was opened."""
+        rows = self._stream.comparisons.read(start, stop)
+        # Of an object that is not there, compiled code would read beyond its arrays.
+        if rows.size and not (rows.min() >= 0 and rows.max() < self.n_objects):
+            wrong = rows[(rows < 0) | (rows >= self.n_objects)][0]
+            raise TercetError(
+                f"{self._stream.comparisons.path} has changed since it was checked: it now has "
+                f"the object {wrong}, of {self.n_objects}. Open the answers again; if this is a "
+                "copy in a folder that ends in .tercet, delete that folder first."
+            )
+        return rows
 
     def digest(self) -> str:
         """Letters that differ where answers or weights differ; takes one pass."""
@@ -150,7 +163,7 @@ class StreamedTriplets:
         start, stop, _ = rows.indices(len(self))
         stop = max(start, stop)
         held = self._stream
-        array: IntArray = held.comparisons.read(start, stop).astype(np.int64)
+        array: IntArray = self._objects(start, stop).astype(np.int64)
         weights = None if held.weights is None else held.weights.read(start, stop).ravel()
         return restore(Fields(array, held.n_objects, held.names, None, None, weights))
 

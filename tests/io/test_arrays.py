@@ -1,4 +1,7 @@
+import io
 import os
+import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -90,3 +93,57 @@ def test_nothing_in_a_file_is_executed(save, tmp_path):
 def test_arrays_that_are_there_twice_are_refused(save, arrays, message):
     with pytest.raises(InputError, match=message):
         read_file(save(npz(triplets=[[0, 1, 2]], **arrays), "a.npz"))
+
+
+def zipped(content, times=1, **more):
+    packed = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(packed, "w", **more) as archive:
+        warnings.simplefilter("ignore", UserWarning)  # of names that are there twice
+        for _ in range(times):
+            archive.writestr("triplets.npy", content)
+    return packed.getvalue()
+
+
+def with_flag(at, value):
+    """With another byte in the list of the members of a zip archive."""
+    content = bytearray(npz(triplets=ROWS))
+    content[content.index(b"PK\x01\x02") + at] = value
+    return bytes(content)
+
+
+def with_header(header):
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (zipped(npy(ROWS), 2), "two arrays of the name 'triplets'"),
+        (npz(X=ROWS, x=ROWS), "the array 'x' twice"),
+        (zipped(npy(ROWS), compression=zipfile.ZIP_LZMA), "packed in a way that is not NumPy's"),
+        (with_flag(8, 1), "is encrypted"),
+        (with_flag(10, 99), "packed in a way that is not NumPy's"),
+        (with_flag(6, 99), "damaged"),
+        (with_header(b"-" * 9000 + b"1"), "the file is damaged"),
+        (zipped(with_header(b"(" * 9000)), "'triplets' is damaged"),
+        (npy(ROWS) + npy(ROWS), "the file is damaged and cannot be read: it has"),
+        (npz(triplets=ROWS, names=np.array([2**31], "<u4").view("<U1")), "that do not exist"),
+        (npz(triplets=ROWS, names=np.array([0xD800], "<u4").view("<U1")), "that do not exist"),
+    ],
+)
+def test_archives_that_nobody_saved_like_this(save, content, told):
+    with pytest.raises(InputError, match=told):
+        read_triplets(save(content, "a.npz"))
+
+
+def test_a_small_archive_does_not_fill_the_memory(save, monkeypatch):
+    monkeypatch.setattr("tercet.npz._HARMLESS", 2**20)
+    array = npy(np.zeros((2**17, 3), dtype=np.int64))
+    content = zipped(array, compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(InputError, match=r"would unpack to 3,145,856, more than 100 times"):
+        read_triplets(save(content, "a.npz"))
+
+
+def test_arrays_in_any_order_are_arrays(save):
+    for array in (np.asfortranarray(ROWS), ROWS.astype(">i4"), ROWS.astype(">f8")):
+        assert read_triplets(save(npy(array), "a.npy")).array.tolist() == ROWS.tolist()

@@ -71,7 +71,7 @@ def test_a_failure_is_told_and_tried_again(tmp_path):
     assert not cells(-1)[0].path(tmp_path).exists()
 
 
-@pytest.mark.parametrize("damage", ["", '{"rows": [{"squ', "\x00\xff"])
+@pytest.mark.parametrize("damage", ["", '{"rows": [{"squ', "\x00\xff", "[" * 100_000])
 def test_a_damaged_cell_is_computed_again(tmp_path, damage):
     run(2, folder=tmp_path)
     path = cells(2)[0].path(tmp_path)

@@ -13,9 +13,9 @@ from tercet.bootstrap.resampling import Replicates
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
+from tercet.limits import LARGEST_NUMBER
 from tercet.metrics import satisfied
 from tercet.models.base import Array
-from tercet.plain import LARGEST_NUMBER
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from tercet.checkpoint.file import Row, telling, write_rows
 from tercet.errors import TercetError
+from tercet.limits import LARGEST_NUMBER
 from tercet.npz import read_npz
-from tercet.plain import LARGEST_NUMBER, parse
+from tercet.plain import parse
 
 EVERY = 1.0  # seconds between two commits: each waits for the disk
 

@@ -12,6 +12,7 @@ from tercet.datasets.dataset import Dataset
 from tercet.datasets.fetch import download, find_folder, locate, require
 from tercet.datasets.files import read_bytes, read_rows, reading
 from tercet.errors import InputError
+from tercet.npz import read_npz
 
 __all__ = ["load_breast_cancer", "load_mnist_digits", "load_satellite"]
 
@@ -125,8 +126,9 @@ def load_breast_cancer() -> Dataset:
 
 def _read_npz(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return ``images`` (n, 784) and ``labels`` (n,) of an archive of plain arrays."""
-    with reading(path), np.load(path, allow_pickle=False) as archive:
-        return archive["images"], archive["labels"]
+    with reading(path), path.open("rb") as file:
+        arrays = read_npz(file)
+        return arrays["images"], arrays["labels"]
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:

@@ -38,8 +38,8 @@ Ints = NDArray[np.int64]
 _CURE = "Replace it by the published one."
 
 _DAMAGED = (
-    *(AttributeError, EOFError, IndexError, KeyError, OSError, TypeError, ValueError),
-    *(lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
+    *(AttributeError, EOFError, IndexError, KeyError, OSError, RecursionError, TypeError),
+    *(ValueError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
 )
 
 

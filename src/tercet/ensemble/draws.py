@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tercet.align import align, generalised_procrustes
 from tercet.errors import InputError
+from tercet.limits import LARGEST_NUMBER
 from tercet.memory import need_memory
 from tercet.models import Model
 from tercet.models.base import DOMAINS, FINITE
-from tercet.plain import LARGEST_NUMBER, check_depth
+from tercet.plain import check_depth
 from tercet.triplets import Triplets
 
 Floats = NDArray[np.float64]

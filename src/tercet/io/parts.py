@@ -15,6 +15,7 @@ from tercet.checks import COLUMNS, find_columns, settle_types, whole
 from tercet.errors import InputError
 from tercet.io.cells import make_cells
 from tercet.io.parquet import encode_column, import_pyarrow, refuse_parquet
+from tercet.npz import read_header
 from tercet.streamed import BLOCK_ROWS, Column
 
 __all__ = ["ArrayPart", "Chunk", "Part", "TablePart", "open_part"]
@@ -117,13 +118,11 @@ class ArrayPart(NamedTuple):
 def _open_array(path: Path) -> ArrayPart:
     try:
         with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0
-            read = read if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, by_columns, dtype = read(file)
+            shape, by_columns, dtype = read_header(file)
             offset = file.tell()
-    except ValueError as error:
-        raise InputError(f"{path} is a damaged .npy file ({error}). Save it again.") from None
+    except Exception as error:  # of NumPy, which raises almost any kind
+        told = type(error).__name__
+        raise InputError(f"{path} is a damaged .npy file ({told}). Save it again.") from None
     if dtype.kind not in "iuf":
         raise InputError(
             f"{path} has values of type {dtype}; an array that is streamed has integers. Names "

@@ -31,6 +31,7 @@ from tercet.checks import (
 from tercet.errors import DataWarning, InputError, TercetError
 from tercet.io.cells import Cells, check_columns
 from tercet.io.parts import ArrayPart, Part, open_part
+from tercet.plain import parse
 from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
 from tercet.titles import is_missing
 from tercet.triplets import Triplets
@@ -338,13 +339,26 @@ def _array_file(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> 
 
 
 def _open_copy(folder: Path) -> StreamedTriplets:
-    about = json.loads((folder / _ABOUT).read_text("utf-8"))
-    rows = open_part(folder / _ROWS, None)
-    assert isinstance(rows, ArrayPart)
-    weights = None
-    if about["weighted"]:
-        offset = os.path.getsize(folder / _WEIGHTS) - 8 * about["length"]
-        weights = Column(os.path.abspath(folder / _WEIGHTS), offset, np.dtype(np.float64).str, 1)
-    names = None if about["names"] is None else tuple(about["names"])
-    held = (rows.column, weights, about["length"], about["n_objects"], names)
+    try:
+        about = parse((folder / _ABOUT).read_text("utf-8"))
+        rows = open_part(folder / _ROWS, None)
+        if not isinstance(rows, ArrayPart) or rows.length != about["length"]:
+            raise ValueError("rows")
+        weights = None
+        if about["weighted"]:
+            offset = os.path.getsize(folder / _WEIGHTS) - 8 * rows.length
+            if offset < 0 or not about["least_weight"] > 0:
+                raise ValueError("weights")
+            path = os.path.abspath(folder / _WEIGHTS)
+            weights = Column(path, offset, np.dtype(np.float64).str, 1)
+        names = (
+            None if about["names"] is None else Triplets([[0, 1, 2]], names=about["names"]).names
+        )
+        count = settle_n_objects(about["n_objects"], names, 1)
+    except (OSError, TypeError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{folder}, the copy that is streamed, is damaged. Delete it: it is made again from "
+            "the files."
+        ) from error
+    held = (rows.column, weights, rows.length, count, names)
     return StreamedTriplets(Stream(*held, about["least_weight"], about["whole_weights"]))

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.errors import InputError
-from tercet.plain import LARGEST_NUMBER
+from tercet.limits import LARGEST_NUMBER, LEAST_NUMBER
 
 Array = NDArray[np.float64]
 
 TINY = 1e-24  # squared distances below this count as this: roots and logarithms stay finite
-LEAST_NUMBER = 1 / LARGEST_NUMBER  # of a positive parameter: squares can be divided by it
 
 
 class Domain(NamedTuple):

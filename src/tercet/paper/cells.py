@@ -98,7 +98,7 @@ def _read(cell: Cell, folder: Path) -> Result | None:
     """Read a result that is kept; one that is damaged counts as not known."""
     try:
         result: Any = json.loads(cell.path(folder).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return result if isinstance(result, dict) and "seconds" in result else None
 

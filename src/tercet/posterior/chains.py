@@ -12,6 +12,7 @@ from tercet.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.fit import Descent, Objective, Options
 from tercet.engine.problem import Problem
+from tercet.limits import LARGEST_NUMBER
 from tercet.models import CKLModel
 from tercet.models.base import Array, Model
 from tercet.posterior.hamiltonian import check_metric
@@ -59,6 +60,8 @@ class Hill(NamedTuple):
         A = floats_of(content, "A", (n, n) if len(content["A"]) > 1 else (1, n))
         widths = floats_of(content, "widths", (k,))
         check_metric(A, widths)
+        if np.abs(content["starts.log_scale"]).max() > np.log(LARGEST_NUMBER):
+            raise ValueError("a scale that is no number")
         if type(content["best"]) is not int or not 0 <= content["best"] < count:
             raise ValueError("a best chain that is not there")
         starts = [

@@ -67,8 +67,10 @@ def draw_variance(
     """Draw v given s, by rejection from a Student distribution around the mode of log v.
 
     With three degrees of freedom and 1.5 times the width, scaled to the same height at the mode,
-    it lies above the density everywhere.
+    it lies above the density everywhere. Of points whose squares are no number, neither is v.
     """
+    if not s < math.inf:
+        return math.nan
     mode, width = mode_of_log(s, freedom, mean, sd)
     top = _log_density(mode, s, freedom, mean, sd)
     while True:
