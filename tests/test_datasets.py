@@ -303,7 +303,7 @@ HEADER = "survey_round,chosen_center,triplet_object_1,triplet_object_2,triplet_o
     ("content", "message"),
     [
         ("", "cannot be read"),
-        (f"{HEADER}\n1,2,1,2,3\n", "has no column 'response_time'; it has survey_round, "),
+        (f"{HEADER}\n1,2,1,2,3\n", "has no column 'response_time'; it has 'survey_round', "),
         (f"{HEADER},response_time\n1,2,1,2\n", "row 2: 4 cells where the header has 6"),
         (f"{HEADER},response_time\n1,2,1,2,x,1.5\n", "cannot be read .*'x'"),
         (f"{HEADER},response_time\n1,9,1,2,3,1.5\n", "cannot be read"),  # 9 was not shown

@@ -134,7 +134,9 @@ class AnswerCheck:
         if flagged := sum(bool(check.flags) for check in self.observers):
             parts.append(self.table(limit=SHOWN))
             if flagged > SHOWN:
-                parts[-1] += f"\n… and {flagged - SHOWN} more that need attention"
+                parts[-1] += (
+                    f"\n… and {flagged - SHOWN} more that need attention (in Python: table())"
+                )
         return "\n\n".join(parts)
 
 
