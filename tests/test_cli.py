@@ -19,6 +19,7 @@ from tercet.cli.common import (
     jobs,
     natural,
     positive,
+    read_names,
     several,
     share,
     words,
@@ -465,3 +466,8 @@ def test_messages_speak_of_options(message, expected):
 
     has = {"samples": None, "dim": 2, "unit": None, "repeats": True, "penalty": 0, "model": "ste"}
     assert with_options(message, argparse.Namespace(**has)) == expected
+
+
+def test_names_of_objects_end_where_lines_do(tmp_path):
+    (tmp_path / "names.txt").write_text("a\u2028b\r\nc\n\nd\x0ce\n", newline="", encoding="utf-8")
+    assert read_names(tmp_path / "names.txt") == ["a\u2028b", "c", "d\x0ce"]

@@ -1,4 +1,5 @@
 import json
+import os
 import pickle
 import sys
 
@@ -592,3 +593,10 @@ def test_distances_below_zero_count_by_their_size():
     ensemble = Ensemble(np.stack([D, D]), kind="distances")
     assert ensemble.triplet_probability([[0, 1, 2]], "paper") == pytest.approx(0.0)
     assert ensemble.distances([[0, 1]]).tolist() == [[5.0], [5.0]]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_map_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "map.npz")
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        Ensemble.load(tmp_path / "map.npz")

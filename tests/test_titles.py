@@ -172,3 +172,20 @@ def test_a_title_that_is_not_used_may_be_there_twice(tmp_path):
     ):
         path.write_text(content)
         assert len(read_triplets(path)) > 0
+
+
+def test_names_that_are_no_list_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,near,far\na,b,c\n")
+    with pytest.raises(InputError, match="names must be a list of strings, got 5"):
+        read_triplets(tmp_path / "a.csv", names=5)
+    with pytest.raises(InputError, match="names must be a list of strings, got 5"):
+        Triplets([[0, 1, 2]], names=5)
+
+
+def test_frames_know_the_unit_of_response_times_as_files_do():
+    rows = {"anchor": list("abc"), "near": list("bca"), "far": list("cab")}
+    for title, values in ("RT (ms)", [900, 1200, 1500]), ("rt_s", [0.9, 1.2, 1.5]):
+        frame = pd.DataFrame(rows | {title: values})
+        np.testing.assert_allclose(Triplets(frame).response_times, [0.9, 1.2, 1.5])
+    unclear = pd.DataFrame(rows | {"rt": [900, 1200, 1500]})
+    assert Triplets(unclear).response_times is None

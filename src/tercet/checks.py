@@ -19,7 +19,7 @@ from tercet.telling import listing as listing
 from tercet.titles import COLUMNS as COLUMNS
 from tercet.titles import EXTRAS as EXTRAS
 from tercet.titles import find_columns as find_columns
-from tercet.titles import is_missing
+from tercet.titles import find_times, is_missing, time_unit
 
 # Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
 # Smaller weights than the least are nothing in single precision.
@@ -93,13 +93,17 @@ def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
         column = np.asarray(answers[titles[place]], dtype=object)
         return all(_kind(cell) == "missing" for cell in column.flat)
 
-    columns, places = find_columns([str(title) for title in titles], is_blank)
+    header = [str(title) for title in titles]
+    columns, places = find_columns(header, is_blank)
+    if (time := find_times(header)) is not None:
+        places["response_times"] = time
     parts = [np.asarray(answers[titles[i]]) for i in columns]
     if any(part.dtype.kind not in "iuf" for part in parts):  # or True would be stacked as 1
         parts = [part.astype(object) for part in parts]
-    return np.column_stack(parts), {
-        field: np.asarray(answers[titles[i]]) for field, i in places.items()
-    }
+    extras = {field: np.asarray(answers[titles[i]]) for field, i in places.items()}
+    if time is not None and extras["response_times"].dtype.kind in "iuf":
+        extras["response_times"] = extras["response_times"] * (time_unit(header[time]) or 1.0)
+    return np.column_stack(parts), extras
 
 
 def check_shape(cells: Array) -> None:
@@ -262,6 +266,8 @@ def check_comparisons(
 def _check_names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InputError(f"names must be a list of strings, got the one string {shown(names)}.")
+    if not isinstance(names, Iterable):
+        raise InputError(f"names must be a list of strings, got {shown(names)}.")
     names = list(names)
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from tercet.errors import InputError
@@ -12,10 +13,13 @@ __all__ = [
     "COLUMNS",
     "EXTRAS",
     "OBSERVERS",
+    "TIME_WORDS",
     "find_columns",
     "find_observer",
+    "find_times",
     "is_missing",
     "plain_title",
+    "time_unit",
 ]
 
 COLUMNS = {3: ("anchor", "near", "far"), 4: ("a", "b", "c", "d")}
@@ -48,6 +52,15 @@ OBSERVERS = (
     # One person may have several of these.
     *("sessionid", "surveyround"),
 )
+TIME_WORDS = ("response_time", "response_time_ms")  # our words, in a map of columns
+# What titles say: "RT (ms)", "rt_ms", "response time [ms]", "Response.Time..s.", "reactionTimeMs".
+_UNITS = {
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 0.001),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+}
+_TIMES = ("rt", "responsetime", "reactiontime", "latency")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_GLUED = re.compile(r"(?<=rt)(?=ms$)", re.IGNORECASE)
 # What programs write where there is nothing, whatever the case.
 _MISSING = {
     *("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil"),
@@ -130,3 +143,35 @@ def _twice(header: Sequence[str], place: int) -> InputError:
     return InputError(
         f"the column {header[place].strip()!r} is there twice (columns found: {found})."
     )
+
+
+def find_times(header: Sequence[str]) -> int | None:
+    """The place of the response times: our word, or the one title that names them and their unit.
+
+    A title such as "rt" alone does not tell milliseconds from seconds, and is not taken.
+    """
+    words = [title.lower() for title in header]
+    for word in TIME_WORDS:
+        if word in words:
+            return words.index(word)
+    places = [
+        i for i, title in enumerate(header) if time_unit(title) is not None and _is_time(title)
+    ]
+    return places[0] if len(places) == 1 else None
+
+
+def _words(title: str) -> list[str]:
+    """The words of a title in lower case, whatever stands between them: "rtMs" has two."""
+    return [word.lower() for word in _WORD.findall(_GLUED.sub(" ", title))]
+
+
+def time_unit(title: str) -> float | None:
+    """How many seconds the unit has that ends a title, such as .001 for "RT (ms)"."""
+    words = _words(title)
+    return _UNITS.get(words[-1]) if len(words) > 1 else None
+
+
+def _is_time(title: str) -> bool:
+    """Whether a title that ends in a unit names response times."""
+    words = _words(title)[:-1]
+    return "".join(word for word in words if word != "in") in _TIMES

@@ -8,7 +8,7 @@ import tercet as tc
 from tercet.cli import main
 from tercet.errors import DataWarning, InputError
 from tercet.io import read_file
-from tercet.io.times import find_times
+from tercet.titles import find_times
 
 TIDY = "anchor,near,far,{}\na,b,c,1500\nb,c,a,900\n"
 MILLISECONDS = [

@@ -1,6 +1,7 @@
 """From a file to findings, in words, in tables and as JSON."""
 
 import csv
+import dataclasses
 import importlib
 import io
 import json
@@ -453,7 +454,9 @@ def test_every_reason_for_care_is_in_the_box(found):
     fit = LackOfFit(200.0, 100.0, 0.001, 50, 200, 20, 30, found.check.ceiling)
     told = found.foretold._replace(calibration_error=0.0875, accuracy=0.55, accuracy_error=0.01)
     made = analysis._Made(found.ensemble, "", found.dimension, found.diagnostics, told, fit)
-    said = " ".join(analysis._be_careful(found.reading, found.check, (), made))
+    reading = dataclasses.replace(found.reading, doubts=("Response times look like milliseconds.",))
+    said = " ".join(analysis._be_careful(reading, found.check, (), made))
+    assert "Response times look like milliseconds." in said
     assert "The model does not fit" in said
     assert "differs from them by 8.75 % on average" in said
     assert "The map predicts 55 % of the answers it has not seen" in said

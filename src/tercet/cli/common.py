@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import math
 import sys
 import warnings
@@ -394,7 +395,8 @@ def read_names(path: Path) -> Sequence[str]:
     from tercet.errors import InputError
     from tercet.io.source import Source
 
-    names = [line.strip() for line in Source(path).text.splitlines() if line.strip()]
+    lines = io.StringIO(Source(path).text, newline=None)  # ends of lines, and no other marks
+    names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise InputError(f"{path} is empty; it should have the name of an object on every line.")
     return names

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet import models
+from tercet.bounded import require_plain
 from tercet.ensemble.draws import Draws, check_draws
 from tercet.errors import InputError, TercetError
 from tercet.files import whole_file
@@ -46,6 +47,7 @@ def write(path: PathLike, fields: Draws) -> None:
 
 def read(path: PathLike) -> Draws:
     """Read what ``write`` wrote; nothing in the file is executed."""
+    require_plain(path)
     with open(path, "rb") as file:
         try:
             arrays = read_npz(file)

@@ -12,9 +12,10 @@ from tercet.checks import check
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.reading import Catch, Options, Reading, Skipped, no_answers
-from tercet.io.times import TIME_WORDS, Times, find_times, read_times
+from tercet.io.times import Times, read_times
 from tercet.observers import settle_observers
 from tercet.refusals import placed
+from tercet.titles import TIME_WORDS, find_times
 from tercet.triplets import restore
 
 __all__ = ["BESIDE", "Beside", "Choices", "beside", "find_observers", "reject_equal"]

@@ -24,8 +24,8 @@ from tercet.io.reading import Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source, parse_json
 from tercet.io.stimuli import Text
-from tercet.io.times import TIME_WORDS, find_times, read_times
-from tercet.titles import OBSERVERS, plain_title
+from tercet.io.times import read_times
+from tercet.titles import OBSERVERS, TIME_WORDS, find_times, plain_title
 
 __all__ = ["JSPSYCH"]
 

@@ -18,10 +18,9 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.tidy import columns_of, read_columns
-from tercet.io.times import find_times
 from tercet.io.untitled import UnknownColumnsError
 from tercet.io.written import check_table, texts_of
-from tercet.titles import EXTRAS, find_columns, is_missing
+from tercet.titles import EXTRAS, find_columns, find_times, is_missing
 from tercet.triplets import Triplets
 
 __all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]

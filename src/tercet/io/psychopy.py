@@ -20,8 +20,9 @@ from tercet.io.reading import Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
-from tercet.io.times import TIME_WORDS, Times, find_times, read_times
+from tercet.io.times import Times, read_times
 from tercet.telling import listed
+from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["PSYCHOPY", "read_sides"]
 

@@ -76,6 +76,8 @@ def read_source(
     """
     names: Any = options.names
     if names is not None and not isinstance(names, str):
+        if not isinstance(names, Iterable):
+            raise InputError(f"names must be a list of strings, got {names!r:.80}.")
         names = list(names)  # they are looked at more than once
         source.add_names(map(str, names))
     source.add_titles(options.columns or ())

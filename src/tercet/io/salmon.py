@@ -20,7 +20,8 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.stimuli import Text, name_by_number
-from tercet.io.times import TIME_WORDS, Times, find_times, read_times
+from tercet.io.times import Times, read_times
+from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["SALMON"]
 

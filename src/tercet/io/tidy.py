@@ -21,12 +21,12 @@ from tercet.io.formats import Format
 from tercet.io.headers import is_title
 from tercet.io.reading import Options, Reading, count_skipped, no_answers
 from tercet.io.source import Source
-from tercet.io.times import find_times, read_times
+from tercet.io.times import read_times
 from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
 from tercet.io.written import check_text, texts_of
 from tercet.observers import settle_observers
 from tercet.refusals import placed
-from tercet.titles import COLUMNS, EXTRAS, find_columns
+from tercet.titles import COLUMNS, EXTRAS, find_columns, find_times
 from tercet.triplets import Triplets, restore
 
 __all__ = ["TIDY", "columns_of", "read_columns"]

@@ -308,6 +308,7 @@ def _be_careful(
             "that is not their order, give their names in the right one."
         )
     said += _about_people(check, made.scale)
+    said += reading.doubts
     said += diagnose(triplets, min_answers=made.ensemble.n_components + 1)
     said += [warning for warning in check.warnings() if warning not in check.gaps]
     return tuple(said)
