@@ -74,3 +74,19 @@ def test_without_pyarrow_the_message_names_the_extra(tmp_path, save, monkeypatch
         read_triplets(path)
     with pytest.raises(InputError, match=r"pip install 'tercet\[parquet\]'"):
         write_triplets(FULL, tmp_path / "b.parquet")
+
+
+@pytest.mark.filterwarnings("ignore::tercet.errors.DataWarning")
+def test_damage_in_what_a_file_says_of_itself_never_ends_the_process(tmp_path):
+    """Pyarrow aborts where it is asked about columns whose description is damaged."""
+    content = parquet(anchor=["a", "b"], near=["b", "c"], far=["c", "a"])
+    footer = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+    path, refused = tmp_path / "a.parquet", 0
+    for at in range(footer + 16, footer + 64):
+        for value in (0, 18, 90, 255):
+            path.write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
+            try:
+                read_file(path)
+            except InputError:
+                refused += 1
+    assert refused > 100
