@@ -1,15 +1,13 @@
 """Files as programs wrote them, unchanged."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from benchmarks.data import find_data
 
 from tercet.errors import InputError
 from tercet.io import read_file
 
-DATA = os.environ.get("TERCET_DATA")
+DATA = find_data()
 
 
 @pytest.fixture
@@ -17,10 +15,9 @@ def export():
     """The path of a file in the folder of exports."""
 
     def find(name):
-        path = Path(DATA or "", "exports", name)
-        if DATA is None or not path.exists():
+        if DATA is None or not (DATA / "exports" / name).exists():
             pytest.skip("the files of other programs are not here: set TERCET_DATA")
-        return path
+        return DATA / "exports" / name
 
     return find
 
