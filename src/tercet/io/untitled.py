@@ -80,7 +80,10 @@ def is_number(cell: str) -> bool:
 
 def say_untitled(width: int) -> str:
     """How the columns of a table without titles are taken, for a note."""
-    return f"There are no titles: the columns are taken as {', '.join(COLUMNS[width])}."
+    said = f"There are no titles: the columns are taken as {', '.join(COLUMNS[width])}."
+    if width == 3:  # as files of THINGS have it
+        said += " If the third is the odd one out of three, give the format odd-one-out."
+    return said
 
 
 def reject_apart(table: Cells) -> None:
