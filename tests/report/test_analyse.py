@@ -460,3 +460,11 @@ def test_every_reason_for_care_is_in_the_box(found):
     assert "The model does not fit" in said
     assert "differs from them by 8.75 % on average" in said
     assert "The map predicts 55 % of the answers it has not seen" in said
+
+
+def test_a_part_of_votes_is_counted_in_answers(monkeypatch):
+    monkeypatch.setattr(analysis, "MOST_FOR_DIMENSION", 10)
+    answers = Triplets(asked(40), weights=np.full(40, 3))
+    part, note = analysis._part(answers, quick())
+    assert 10 <= len(part) < 40
+    assert f"from {3 * len(part)} of the 120 answers" in note

@@ -238,11 +238,10 @@ def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
     order = _rng(settings, _PART).permutation(int(units.max()) + 1)
     sizes = np.cumsum(np.bincount(units)[order])
     chosen = order[: int(np.searchsorted(sizes, MOST_FOR_DIMENSION)) + 1]
-    rows = np.isin(units, chosen)
-    count = int(np.count_nonzero(rows))
-    return triplets[rows], (
-        f"The number of dimensions was estimated from {count} of the {len(triplets)} answers, "
-        "drawn at random."
+    part = triplets[np.isin(units, chosen)]
+    return part, (
+        f"The number of dimensions was estimated from {part.n_answers} of the "
+        f"{triplets.n_answers} answers, drawn at random."
     )
 
 
