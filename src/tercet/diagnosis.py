@@ -12,7 +12,7 @@ from tercet.checks import IntArray, listing
 from tercet.errors import DataWarning
 from tercet.memory import need_memory
 from tercet.streamed import StreamedTriplets, blocks_of
-from tercet.telling import listed, shown
+from tercet.telling import alike, list_alike, listed
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["diagnose", "warn_about"]
@@ -54,11 +54,10 @@ def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
             f"to put them: {listing(triplets.names, unseen)}."
             f"{from_one if triplets.names is None and unseen.tolist() == [0] else ''}"
         )
-    if alike := _alike(triplets):
-        groups = listed(alike, 5, lambda names: " and ".join(map(shown, names[:5])))
+    if look_alike := alike(triplets.names or ()):
         messages.append(
-            f"Some names differ only by capitals or spaces, and are taken as different objects: "
-            f"{groups}. Correct them if they are the same."
+            "Some names look alike, and are taken as different objects: "
+            f"{list_alike(look_alike)}. Correct them if they are the same."
         )
     parts = _components(triplets, counts)
     if len(parts) > 1:
@@ -88,14 +87,6 @@ def warn_about(
     """Issue what `diagnose` finds as `DataWarning`; stacklevel 2 is the caller, 3 its caller."""
     for message in diagnose(triplets, min_answers):
         warnings.warn(message, DataWarning, stacklevel=stacklevel)
-
-
-def _alike(triplets: Triplets | StreamedTriplets) -> list[list[str]]:
-    """Names that are the same but for capitals and spaces, in groups."""
-    groups: dict[str, list[str]] = {}
-    for name in triplets.names or ():
-        groups.setdefault("".join(name.casefold().split()), []).append(name)
-    return [names for names in groups.values() if len(names) > 1]
 
 
 def _components(triplets: Triplets | StreamedTriplets, counts: IntArray) -> list[IntArray]:

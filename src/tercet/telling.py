@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["closest", "first_again", "listed", "listing", "shown"]
+__all__ = ["alike", "closest", "first_again", "list_alike", "listed", "listing", "shown"]
 
 LONGEST = 80  # letters of a value
 MOST = 20  # values
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
 MOST_COMPARED = 10_000  # names, for one like another
 
 
@@ -57,3 +60,20 @@ def closest(name: str, names: Sequence[str]) -> str | None:
         return None
     few = [each for each in names if len(each) <= LONGEST]
     return next(iter(difflib.get_close_matches(name, few, n=1)), None)
+
+
+def alike(names: Iterable[str]) -> list[list[str]]:
+    """Names that differ only in case, spaces, how accents are coded, or zeros of a number."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        key = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+        if _NUMBER.fullmatch(name):
+            key = repr(float(name) + 0.0)
+        groups.setdefault(key, []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def list_alike(groups: Sequence[Sequence[str]]) -> str:
+    """Write out the first groups of names that look alike, and count the others."""
+    told = [" and ".join(map(shown, group[:3])) for group in groups[:5]]
+    return "; ".join(told) + (f" and {len(groups) - 5} more" if len(groups) > 5 else "")

@@ -9,7 +9,6 @@ from typing import Any
 
 from tercet.bounded import MAX_BYTES
 from tercet.errors import InputError, RowsError
-from tercet.io.alike import say_alike
 from tercet.io.cells import check_columns
 from tercet.io.formats import Format
 from tercet.io.known import FORMATS
@@ -18,6 +17,7 @@ from tercet.io.reading import Options, Reading, Skipped
 from tercet.io.source import Source
 from tercet.io.tidy import TIDY
 from tercet.io.untitled import UnknownColumnsError
+from tercet.telling import alike, list_alike
 from tercet.triplets import Triplets
 
 __all__ = ["read_file", "read_source", "read_triplets"]
@@ -90,11 +90,21 @@ def read_source(
         raise InputError(" ".join(filter(None, said))) from None
     return replace(
         reading,
-        note=" ".join(filter(None, (reading.note, say_alike(reading.triplets)))),
+        note=" ".join(filter(None, (reading.note, _say_alike(reading.triplets)))),
         columns=options.columns,
         named=names is not None,
         skip_invalid=skip_invalid,
     )
+
+
+def _say_alike(triplets: Triplets) -> str:
+    """Observers that may be one, as where files were put together; of objects `diagnose` tells."""
+    observers = triplets.observers
+    if observers is None or observers.dtype.kind != "U":
+        return ""
+    if not (groups := alike(dict.fromkeys(observers.tolist()))):
+        return ""
+    return f"Taken as different observers, though they look alike: {list_alike(groups)}."
 
 
 def _read(chosen: Format, source: Source, options: Options, skip_invalid: bool) -> Reading:

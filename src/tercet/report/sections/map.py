@@ -21,7 +21,7 @@ def map_section(parts: Parts) -> Section:
     banner = ""
     if findings.is_provisional:
         more = (
-            f"Maps of another number than {findings.n_components} look different."
+            "Maps with other numbers of dimensions look different."
             if findings.chains_agree
             else "Places and their uncertainty mix several different maps."
         )
