@@ -12,7 +12,7 @@ from tercet.models import CKLModel, SOEModel
 from tercet.plots import plot_shepard, plot_uncertainty
 from tercet.plots import uncertainty as sure
 from tercet.plots.shepard import shepard
-from tercet.plots.uncertainty import sureness
+from tercet.plots.uncertainty import certainty
 
 N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 2))
@@ -40,7 +40,7 @@ def answers(m=400, **columns):
 def test_shares_are_those_of_all_comparisons(method):
     made = ensemble()
     p = made.triplet_probability(tc.simulate.all_comparisons(N), method)
-    found = sureness(made, method=method)
+    found = certainty(made, method=method)
     assert found.looked_at == found.in_all == len(p) == N * (N - 1) * (N - 2) // 2
     for level in (0.5, 0.6, 0.75, 0.95, 0.99):
         assert found.at(level) == pytest.approx(np.mean(np.maximum(p, 1 - p) >= level))
@@ -49,19 +49,19 @@ def test_shares_are_those_of_all_comparisons(method):
 
 
 def test_a_certain_map_is_certain_of_all():
-    found = sureness(tc.Ensemble(np.stack([POINTS] * 5)), method="joint")
+    found = certainty(tc.Ensemble(np.stack([POINTS] * 5)), method="joint")
     assert_array_equal(found.share, np.ones(len(found.confidence)))
 
 
 def test_of_many_comparisons_some_are_looked_at(monkeypatch, ax):
     made = ensemble()
-    exact = sureness(made).at(0.95)
+    exact = certainty(made).at(0.95)
     monkeypatch.setattr(sure, "MOST", 500)
     monkeypatch.setattr(sure, "SAMPLE", 400)
-    found = sureness(made)
+    found = certainty(made)
     assert (found.looked_at, found.in_all) == (400, 660)
     assert found.at(0.95) == pytest.approx(exact, abs=0.06)
-    assert sureness(made).share.tolist() == found.share.tolist()
+    assert certainty(made).share.tolist() == found.share.tolist()
     plot_uncertainty(made, ax=ax)
     (text,) = (text.get_text() for text in ax.get_legend().get_texts())
     assert text.startswith("all 660 comparisons (400 of them, at random)")
@@ -75,7 +75,7 @@ def test_those_that_were_asked_are_drawn_beside(ax):
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts[1] == f"the 50 that were asked: {share:.0%} at least 95% sure"
     marked = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
-    assert_allclose(marked, [[0.95, sureness(made).at(0.95)], [0.95, share]])
+    assert_allclose(marked, [[0.95, certainty(made).at(0.95)], [0.95, share]])
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9973])
@@ -97,7 +97,7 @@ def test_distances_are_enough(ax):
     made = ensemble()
     square = np.linalg.norm(made.draws[:, :, None] - made.draws[:, None], axis=3)
     of_distances = tc.Ensemble(square, kind="distances")
-    assert_allclose(sureness(of_distances).share, sureness(made).share)
+    assert_allclose(certainty(of_distances).share, certainty(made).share)
     plot_uncertainty(of_distances, answers(20), ax=ax)
 
 

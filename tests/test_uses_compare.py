@@ -327,7 +327,7 @@ def test_it_reads_as_a_table_and_as_words(compared):
     assert set(rows[0]) >= {"log_loss", "difference", "difference_se", "weight", "lack_of_fit_p"}
     text = str(compared)
     assert "120 answers, 60 comparisons" in text
-    assert f"{compared.best} foretells answers best" in text
+    assert f"{compared.best} predicts answers best" in text
     assert "noise ceiling" in text
     assert "Without a likelihood only" in text
     assert max(map(len, compared.verdict.splitlines())) > 0

@@ -65,7 +65,7 @@ def test_a_drawn_world_answers_with_its_own_parameters():
     Q = simulate.all_comparisons(6)
     near, far = (np.sum((draws[1][Q[:, 0]] - draws[1][Q[:, k]]) ** 2, axis=1) for k in (1, 2))
     expected = ensemble[[1]].answer_probability(Q)
-    np.testing.assert_allclose(world.foretold(near, far), expected, rtol=1e-10)
+    np.testing.assert_allclose(world.answer_probability(near, far), expected, rtol=1e-10)
 
 
 # --- measures ---------------------------------------------------------------------------------
@@ -88,8 +88,8 @@ def test_measures_are_what_they_say(near_truth):
     squared = [
         np.sum((world.points[truth[:, 0]] - world.points[truth[:, k]]) ** 2, 1) for k in (1, 2)
     ]
-    foretold = world.foretold(*squared)
-    expected = np.mean(np.where(p > 0.5, foretold, 1 - foretold))
+    predicted = world.answer_probability(*squared)
+    expected = np.mean(np.where(p > 0.5, predicted, 1 - predicted))
     assert MEASURES["agreement"].compute(ensemble, world) == pytest.approx(expected)
     assert expected < best_agreement(world)
 

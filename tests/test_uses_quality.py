@@ -259,7 +259,7 @@ def test_too_few_answers_cannot_tell():
     assert not any(o.flags for o in found.observers)
     everyone_guesses = check_answers(study(k=6, guessers=set(range(6))), random_state=0)
     assert verdicts(everyone_guesses, "looks like guessing") == set()
-    assert "not foretell" in " ".join(everyone_guesses.warnings())
+    assert "not predict" in " ".join(everyone_guesses.warnings())
 
 
 def test_why_it_cannot_be_told_is_said():
@@ -299,7 +299,7 @@ def test_verdicts_hardly_depend_on_the_seed(monkeypatch):
             assert "it takes about" not in said
 
 
-def test_an_ensemble_of_other_answers_foretells_instead():
+def test_an_ensemble_of_other_answers_predicts_instead():
     T = study(k=4, guessers={0})
     earlier = tc.Bootstrap(tc.STE(2), n_samples=5, fraction=0.8, random_state=0)
     earlier.fit(study(k=6, seed=0, m=60)[240:])
@@ -307,17 +307,17 @@ def test_an_ensemble_of_other_answers_foretells_instead():
     assert math.isnan(check_answers(alone).observers[0].accuracy)
     judged = check_answers(T, ensemble=earlier.ensemble_).observers
     expected = np.mean(earlier.ensemble_.predict(alone, threshold=0.5) == 1)
-    assert judged[1].foretold <= 60
+    assert judged[1].predicted <= 60
     assert judged[1].accuracy == pytest.approx(expected, abs=0.05)
 
 
-def test_answers_about_objects_that_only_one_observer_saw_are_not_foretold():
+def test_answers_about_objects_that_only_one_observer_saw_are_not_predicted():
     T = study(k=3, m=30)
     own = tc.Triplets(
         np.concatenate([T.array, [[N, 0, 1]] * 9]),
         observers=np.append(T.observers, [0] * 9),
     )
-    assert [o.foretold for o in check_answers(own, random_state=0).observers] == [30, 30, 30]
+    assert [o.predicted for o in check_answers(own, random_state=0).observers] == [30, 30, 30]
     assert check_answers(own, random_state=0).observers[0].answers == 39
 
 
@@ -329,7 +329,7 @@ def test_answers_of_one_screen_count_less():
         screens=np.repeat(np.arange(len(T)), 4),
     )
     once, screens = (check_answers(each, random_state=0).observers[0] for each in (T, twice))
-    assert screens.foretold == 4 * once.foretold
+    assert screens.predicted == 4 * once.predicted
     width = np.diff(screens.interval) / np.diff(once.interval)
     assert width == pytest.approx(1.0, abs=0.1)  # and not ½
 
@@ -438,7 +438,7 @@ def test_every_kind_of_answers_is_described(T):
     assert len(found.records()) == len(found.observers)
 
 
-def test_quadruplets_are_foretold():
+def test_quadruplets_are_predicted():
     found = check_answers(quadruplets(), random_state=0)
     assert verdicts(found, "follows the others") == {0, 1, 2}
 

@@ -1,5 +1,5 @@
 """
-Which model foretells answers?
+Which model predicts answers?
 ==============================
 
 `plot_models` shows by how much each model's log-loss on left-out answers is above the best one's,

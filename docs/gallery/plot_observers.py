@@ -4,7 +4,7 @@ Is an observer guessing?
 
 `plot_observers` shows how many of each observer's answers agree with the others, with intervals.
 Ten people compared fifteen objects; two of them pressed any key. What agrees is measured by
-`check_answers`, which foretells each observer's answers from those of the others.
+`check_answers`, which predicts each observer's answers from those of the others.
 """
 
 import numpy as np
@@ -30,5 +30,5 @@ ax = tc.plots.plot_observers(
     high,
     flagged=[each.verdict == "looks like guessing" for each in check.observers],
     typical=check.typical,
-    xlabel="share of answers that a map of the others foretells",
+    xlabel="share of answers that a map of the others predicts",
 )

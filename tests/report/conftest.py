@@ -1,4 +1,4 @@
-"""Findings to make reports of: small, quick, and with names that are hard to write."""
+"""Analysis to make reports of: small, quick, and with names that are hard to write."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ import tercet as tc
 from tercet.io.reading import Catch, Reading, Skipped
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.report import Settings, analyse
-from tercet.report.sureness import describe_objects
+from tercet.report.certainty import describe_objects
 
 NAMES = (
     "<script>alert(1)</script>",
@@ -41,7 +41,7 @@ def answers(n=12, d=2, m=400, observers=8, names=NAMES, seed=0):
 
 
 def find(triplets, *, dimension=2, catch=None, skipped=()):
-    """Findings from a quick bootstrap."""
+    """Analysis from a quick bootstrap."""
     path, rows = "/home/anna/secret/my <b>answers.csv", len(triplets)
     reading = Reading(triplets, path, "tidy", "CSV with named columns", rows, skipped, catch)
     settings = Settings(dimension=dimension, uncertainty="bootstrap", n_jobs=1, progress=False)
@@ -49,7 +49,7 @@ def find(triplets, *, dimension=2, catch=None, skipped=()):
 
 
 @pytest.fixture(scope="session")
-def findings():
+def analysis():
     """A map of two dimensions; all that a report may show of a posterior."""
     catch = Catch(np.array([True, True, False]), np.array(["P<0>", "P<1>", "P<1>"]))
     found = find(answers(), catch=catch, skipped=(Skipped("have no answer", 3, "line 12"),))

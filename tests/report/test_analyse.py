@@ -1,4 +1,4 @@
-"""From a file to findings, in words, in tables and as JSON."""
+"""From a file to analysis, in words, in tables and as JSON."""
 
 import csv
 import dataclasses
@@ -16,15 +16,15 @@ from tercet.errors import InputError
 from tercet.io import Reading, Skipped
 from tercet.metrics import expected_calibration_error, reliability_table
 from tercet.report import Settings, analyse, as_json, summary
+from tercet.report.certainty import measure_certainty
 from tercet.report.makers import (
     calibration_limit,
     choose_kind,
     count_screens_once,
-    foretell,
     make_maker,
+    predict_held_out,
 )
 from tercet.report.methods import citations, methods
-from tercet.report.sureness import measure_sureness
 from tercet.report.tables import tables
 from tercet.triplets import Triplets
 from tercet.uses.compare.misfit import LackOfFit
@@ -91,22 +91,22 @@ def test_the_dimension_is_found_and_the_map_is_right(found):
     truth = simulate.true_triplets(points())
     p = found.ensemble.triplet_probability(truth)
     assert np.mean(p > 0.5) > 0.85
-    assert found.sureness.counted == N * (N - 1) * (N - 2) // 2
-    assert found.sureness.expected_error == pytest.approx(np.minimum(p, 1 - p).mean(), abs=0.01)
+    assert found.certainty.counted == N * (N - 1) * (N - 2) // 2
+    assert found.certainty.expected_error == pytest.approx(np.minimum(p, 1 - p).mean(), abs=0.01)
 
 
 def test_claims_say_what_was_answered(found):
     rows = found.triplets.array.tolist()
-    for claim in (*found.sureness.most, *found.sureness.least, *found.sureness.contested):
+    for claim in (*found.certainty.most, *found.certainty.least, *found.certainty.contested):
         agreed = rows.count([claim.anchor, claim.near, claim.far])
         against = rows.count([claim.anchor, claim.far, claim.near])
         assert (claim.agreed, claim.answers) == (agreed, agreed + against)
         assert claim.probability >= 0.5
-    for claims in (found.sureness.most, found.sureness.least):
+    for claims in (found.certainty.most, found.certainty.least):
         assert len({claim.anchor for claim in claims}) == len(claims) == 10
-    assert min(c.probability for c in found.sureness.most) > 0.99
-    assert max(c.probability for c in found.sureness.least) < 0.6
-    assert all(2 * c.agreed < c.answers for c in found.sureness.contested)
+    assert min(c.probability for c in found.certainty.most) > 0.99
+    assert max(c.probability for c in found.certainty.least) < 0.6
+    assert all(2 * c.agreed < c.answers for c in found.certainty.contested)
 
 
 def test_objects_have_their_neighbours(found):
@@ -131,12 +131,12 @@ def test_axes_are_principal_and_point_upwards(found):
     assert abs(off) < 0.05 * spread[0] * spread[1]
 
 
-def test_answers_are_foretold_by_maps_that_have_not_seen_them(found):
-    assert 0.75 < found.foretold.accuracy < 0.95
-    assert found.foretold.calibration_error < 0.08
-    assert found.foretold.curve.risk[-1] == pytest.approx(1 - found.foretold.accuracy)
+def test_answers_are_predicted_by_maps_that_have_not_seen_them(found):
+    assert 0.75 < found.held_out.accuracy < 0.95
+    assert found.held_out.calibration_error < 0.08
+    assert found.held_out.curve.risk[-1] == pytest.approx(1 - found.held_out.accuracy)
     seen = found.ensemble.answer_probability(found.triplets)
-    assert -np.log(seen).mean() < found.foretold.log_loss
+    assert -np.log(seen).mean() < found.held_out.log_loss
 
 
 def test_observers_are_judged_as_by_check(found):
@@ -200,9 +200,9 @@ def test_a_bootstrap_of_quadruplets(of_pairs):
     assert of_pairs.dimension is None
     assert of_pairs.suggestions is None
     assert of_pairs.diagnostics is None
-    assert of_pairs.foretold.how == "in 5 folds of comparisons"
-    assert of_pairs.foretold.accuracy > 0.75
-    assert not of_pairs.sureness.contested
+    assert of_pairs.held_out.how == "in 5 folds of comparisons"
+    assert of_pairs.held_out.accuracy > 0.75
+    assert not of_pairs.certainty.contested
     assert max(each.answers for each in of_pairs.objects) <= len(of_pairs.triplets)
     assert "penalised maximum likelihood" in methods(of_pairs)
 
@@ -267,7 +267,7 @@ def test_few_answers_are_warned_about():
     assert found.dimension is None
     assert "could not be estimated" in found.dimension_note
     assert any("too few" in warning for warning in found.warnings)
-    assert found.foretold is None
+    assert found.held_out is None
     assert summary(found)
 
 
@@ -278,8 +278,8 @@ def test_the_summary_tells_what_was_found(found):
     text = " ".join(summary(found))
     assert "600 answers of 5 observers about 12 objects" in text
     assert "a map of 2 dimensions" in text
-    assert f"{100 * found.sureness.share:.3g} % of all comparisons" in text
-    assert f"foretell {100 * found.foretold.accuracy:.3g} % of the answers" in text
+    assert f"{100 * found.certainty.share:.3g} % of all comparisons" in text
+    assert f"predict {100 * found.held_out.accuracy:.3g} % of the answers" in text
     anchor = found.names[found.suggestions.array[0, 0]]
     assert f"is {anchor} closer to" in text
     assert "nan" not in text
@@ -342,9 +342,9 @@ def test_every_cited_work_is_named_in_the_methods(found, of_pairs, of_stimuli):
 
 
 def test_losses_and_calibration_are_of_single_answers(found):
-    p = found.foretold.probability
-    assert found.foretold.log_loss == pytest.approx(-np.log(p).mean())
-    assert found.foretold.accuracy == pytest.approx(np.mean(p > 0.5))
+    p = found.held_out.probability
+    assert found.held_out.log_loss == pytest.approx(-np.log(p).mean())
+    assert found.held_out.accuracy == pytest.approx(np.mean(p > 0.5))
 
 
 def test_votes_on_shared_screens_are_counted_one_by_one():
@@ -354,7 +354,7 @@ def test_votes_on_shared_screens_are_counted_one_by_one():
     maker.set_params(n_samples=50, n_chains=2, warmup=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told = foretell(maker.fit(count_screens_once(triplets)), triplets, quick())
+        told = predict_held_out(maker.fit(count_screens_once(triplets)), triplets, quick())
     assert len(told.probability) == votes.sum()
     assert told.curve.risk[-1] == pytest.approx(1 - told.accuracy)
 
@@ -417,13 +417,13 @@ def test_what_quadruplets_do_not_tell_is_left_open(of_pairs):
 
 
 def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
-    assert found.sureness.least
+    assert found.certainty.least
     for each in (of_stimuli, found):
-        assert all(claim.probability <= 0.95 for claim in each.sureness.least)
+        assert all(claim.probability <= 0.95 for claim in each.certainty.least)
 
 
 def test_the_level_is_among_the_shares(found):
-    given = measure_sureness(found.ensemble, found.triplets, 0.85, 1, 1)
+    given = measure_certainty(found.ensemble, found.triplets, 0.85, 1, 1)
     assert dict(given.shares)[0.85] == given.share
 
 
@@ -452,7 +452,7 @@ def test_the_report_s_own_chains_are_judged():
 
 def test_every_reason_for_care_is_in_the_box(found):
     fit = LackOfFit(200.0, 100.0, 0.001, 50, 200, 20, 30, found.check.ceiling)
-    told = found.foretold._replace(calibration_error=0.0875, accuracy=0.55, accuracy_error=0.01)
+    told = found.held_out._replace(calibration_error=0.0875, accuracy=0.55, accuracy_error=0.01)
     made = analysis._Made(found.ensemble, "", found.dimension, found.diagnostics, told, fit)
     reading = dataclasses.replace(found.reading, doubts=("Response times look like milliseconds.",))
     said = " ".join(analysis._be_careful(reading, found.check, (), made))

@@ -43,10 +43,10 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(findings, on_a_line, in_space, tmp_path_factory):
+def files(analysis, on_a_line, in_space, tmp_path_factory):
     """Pages by the number of their dimensions."""
     folder = tmp_path_factory.mktemp("pages")
-    for d, found in enumerate((on_a_line, findings, in_space), start=1):
+    for d, found in enumerate((on_a_line, analysis, in_space), start=1):
         (folder / f"{d}.html").write_text(make_page(found), encoding="utf-8")
     return folder
 
@@ -118,8 +118,8 @@ def test_a_page_fits_its_window(visit, d, viewport):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_hovering_tells_an_object(visit, findings, on_a_line, in_space, d):
-    found = (on_a_line, findings, in_space)[d - 1]
+def test_hovering_tells_an_object(visit, analysis, on_a_line, in_space, d):
+    found = (on_a_line, analysis, in_space)[d - 1]
     page = visit(d).page
     tip = page.locator("#map-tip")
     assert tip.is_hidden()
@@ -158,8 +158,8 @@ def test_the_tip_stays_in_a_narrow_window(visit):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_every_object_can_be_reached_by_keys(visit, findings, on_a_line, in_space, d):
-    found = (on_a_line, findings, in_space)[d - 1]
+def test_every_object_can_be_reached_by_keys(visit, analysis, on_a_line, in_space, d):
+    found = (on_a_line, analysis, in_space)[d - 1]
     page = visit(d).page
     stops = page.locator('#map-picture svg [tabindex="0"]')
     assert stops.count() == 1
@@ -173,18 +173,18 @@ def test_every_object_can_be_reached_by_keys(visit, findings, on_a_line, in_spac
     assert page.locator("#map-tip").is_hidden()
 
 
-def test_names_do_not_run(visit, findings):
+def test_names_do_not_run(visit, analysis):
     page = visit().page
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
     page.locator("details.behind summary").first.click()
     cells = page.locator("#map details tbody tr td:first-child").all_text_contents()
-    assert cells == list(findings.names)
+    assert cells == list(analysis.names)
 
 
-def test_tables_are_saved_from_the_page(visit, findings):
+def test_tables_are_saved_from_the_page(visit, analysis):
     opened = visit()
-    for key, table in tables(findings).items():
+    for key, table in tables(analysis).items():
         name, content = opened.save(f'a[download="{key}.csv"]')
         assert name == f"{key}.csv"
         assert content.decode("utf-8") == table.csv()

@@ -5,7 +5,7 @@ import pytest
 
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.report import cautions
-from tercet.report.findings import Foretold
+from tercet.report.analysis import HeldOut
 from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 
@@ -14,10 +14,10 @@ def chains(r_hat=1.01, worth=900.0):
     return Diagnostics(r_hat, worth, worth, "distances", 0, 4, 1000)
 
 
-def foretold(accuracy=0.8, error=0.01, rough=0.0, off=0.01, stated=0.8):
+def predicted(accuracy=0.8, error=0.01, rough=0.0, off=0.01, stated=0.8):
     p = np.full(100, stated)
     p[: round(100 * (1 - accuracy))] = 1 - stated
-    return Foretold(p, "in turn", accuracy, error, 0.5, 0.01, rough, off, 0.02, None)
+    return HeldOut(p, "in turn", accuracy, error, 0.5, 0.01, rough, off, 0.02, None)
 
 
 def ceiling(accuracy=0.82):
@@ -99,26 +99,26 @@ def test_lack_of_fit():
 
 
 def test_poor_calibration():
-    assert cautions.about_calibration(None) == cautions.about_calibration(foretold()) == ""
-    bold = cautions.about_calibration(foretold(accuracy=0.7, off=0.0875))
+    assert cautions.about_calibration(None) == cautions.about_calibration(predicted()) == ""
+    bold = cautions.about_calibration(predicted(accuracy=0.7, off=0.0875))
     assert "differs from them by 8.75 % on average, more than by chance alone (up to 2 %)" in bold
     assert bold.endswith("too bold.")
-    assert cautions.about_calibration(foretold(accuracy=0.9, off=0.0875)).endswith("too cautious.")
+    assert cautions.about_calibration(predicted(accuracy=0.9, off=0.0875)).endswith("too cautious.")
 
 
 def test_a_large_gap_to_the_noise_ceiling():
-    assert cautions.about_ceiling(foretold(), None) == ""
-    assert cautions.about_ceiling(foretold(0.8), ceiling(0.82)) == ""
-    assert cautions.about_ceiling(foretold(0.76), ceiling(0.8)) == ""  # 4 %
-    assert cautions.about_ceiling(foretold(0.7, error=0.05), ceiling(0.8)) == ""  # chance
-    said = cautions.about_ceiling(foretold(0.7), ceiling(0.8))
+    assert cautions.about_ceiling(predicted(), None) == ""
+    assert cautions.about_ceiling(predicted(0.8), ceiling(0.82)) == ""
+    assert cautions.about_ceiling(predicted(0.76), ceiling(0.8)) == ""  # 4 %
+    assert cautions.about_ceiling(predicted(0.7, error=0.05), ceiling(0.8)) == ""  # chance
+    said = cautions.about_ceiling(predicted(0.7), ceiling(0.8))
     assert said.startswith("The map predicts 70 % of the answers it has not seen")
     assert "80 % (78 % to 82 %)" in said
 
 
 def test_rough_guesses():
-    assert cautions.about_guesses(foretold(rough=0.1)) == ""
-    assert "a rough guess for 25 % of them" in cautions.about_guesses(foretold(rough=0.25))
+    assert cautions.about_guesses(predicted(rough=0.1)) == ""
+    assert "a rough guess for 25 % of them" in cautions.about_guesses(predicted(rough=0.25))
 
 
 def test_maps_of_a_bootstrap_that_are_no_good():

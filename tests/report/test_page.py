@@ -19,8 +19,8 @@ from tercet.posterior.diagnostics import Diagnostics
 from tercet.report import check_target, markup, page, pictures, summary, write_report
 from tercet.report import write as writing
 from tercet.report.as_json import as_json
+from tercet.report.certainty import describe_objects
 from tercet.report.pictures import draw_pictures
-from tercet.report.sureness import describe_objects
 from tercet.report.tables import tables
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
@@ -69,8 +69,8 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def text(findings):
-    return page(findings)
+def text(analysis):
+    return page(analysis)
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +106,9 @@ def test_the_policy_allows_the_script_of_the_page_and_no_other(read):
     assert policy.startswith("default-src 'none';")
 
 
-def test_the_same_findings_give_the_same_bytes(findings, text):
+def test_the_same_findings_give_the_same_bytes(analysis, text):
     with rc_context({"svg.fonttype": "none", "font.size": 20.0, "lines.linewidth": 9.0}):
-        assert page(findings) == text
+        assert page(analysis) == text
     assert not pyplot.get_fignums()
 
 
@@ -128,28 +128,28 @@ def test_the_file_is_named_without_its_folders(text, read):
 # --- names ------------------------------------------------------------------------------------
 
 
-def test_names_stay_text(findings, text, read):
+def test_names_stay_text(analysis, text, read):
     assert len(read.all("script")) == 2
     assert not read.all("img")
     assert "<script>alert" not in text
-    for name in findings.names:
+    for name in analysis.names:
         if "\u2028" not in name:
             assert name in read.text, name
     assert "Observer 'P<1>' & others: <be careful>." in read.text
 
 
-def test_hovering_has_the_names_exactly(findings, read):
+def test_hovering_has_the_names_exactly(analysis, read):
     shown = json.loads(read.scripts[0])
-    assert [each["name"] for each in shown] == list(findings.names)
-    first = findings.objects[0]
+    assert [each["name"] for each in shown] == list(analysis.names)
+    first = analysis.objects[0]
     assert f"in {first.answers} answers" in shown[0]["facts"]
     assert [n["object"] for n in shown[0]["neighbours"]] == [n.object for n in first.neighbours]
     assert not re.search("[<>&\u2028\u2029]", read.scripts[0])
 
 
-def test_tables_to_save_are_exact(findings, read):
+def test_tables_to_save_are_exact(analysis, read):
     links = {each["download"]: each["href"] for each in read.all("a") if "download" in each}
-    for key, table in tables(findings).items():
+    for key, table in tables(analysis).items():
         coded = links[f"{key}.csv"].partition(";base64,")[2]
         assert base64.b64decode(coded).decode("utf-8") == table.csv()
     everything = json.loads(base64.b64decode(links["report.json"].partition(";base64,")[2]))
@@ -163,7 +163,7 @@ def test_every_picture_has_words_and_numbers(text, read):
     drawn = re.findall(r'<figure id="([a-z]+)-picture".*?</figure>(.{0,40})', text, re.S)
     assert [key for key, _ in drawn] == [
         "map",
-        "sureness",
+        "certainty",
         "calibration",
         "coverage",
         "observers",
@@ -174,15 +174,15 @@ def test_every_picture_has_words_and_numbers(text, read):
     assert all(each["aria-label"] for each in described)
 
 
-def test_every_object_of_the_map_has_its_marks(findings, read):
+def test_every_object_of_the_map_has_its_marks(analysis, read):
     ids = {attributes.get("id") for _, attributes in read.tags}
-    for i in range(len(findings.objects)):
+    for i in range(len(analysis.objects)):
         assert {f"map-object-{i}", f"map-ellipse-{i}"} <= ids
 
 
-def test_what_is_found_is_told(findings, read):
+def test_what_is_found_is_told(analysis, read):
     for said in (
-        *findings.reading.sentences(),
+        *analysis.reading.sentences(),
         "catch trials passed",
         "1.010",
         "the most that a model can predict that does not know who answers",
@@ -194,11 +194,11 @@ def test_what_is_found_is_told(findings, read):
     assert "no model" not in read.text
 
 
-def test_more_than_the_noise_ceiling_is_explained(findings):
-    ceiling = findings.check.ceiling.accuracy
+def test_more_than_the_noise_ceiling_is_explained(analysis):
+    ceiling = analysis.check.ceiling.accuracy
     for share, said in (ceiling - 0.01, False), (ceiling + 0.01, True):
-        told = findings.foretold._replace(accuracy=share)
-        shown = Read(page(dataclasses.replace(findings, foretold=told)))
+        told = analysis.held_out._replace(accuracy=share)
+        shown = Read(page(dataclasses.replace(analysis, held_out=told)))
         assert ("That is above the ceiling" in shown.text) == said
 
 
@@ -208,23 +208,23 @@ def test_an_ellipse_is_said_to_be_conditional(read):
     assert "Whether two ellipses overlap is no test" in text
 
 
-def test_the_command_says_how_the_file_was_read(findings):
+def test_the_command_says_how_the_file_was_read(analysis):
     given = dataclasses.replace(
-        findings.reading,
+        analysis.reading,
         columns={"anchor": "my probe", "near": "a"},
         named=True,
         left_out=("P1", "P2"),
         skip_invalid=True,
     )
-    read = Read(page(dataclasses.replace(findings, reading=given)))
+    read = Read(page(dataclasses.replace(analysis, reading=given)))
     assert "--format tidy --columns 'anchor=my probe,near=a' --names names.txt " in read.text
     assert "--leave-out P1,P2 --skip-invalid --dim" in read.text
 
 
-def test_rows_that_were_left_out_are_listed(findings):
+def test_rows_that_were_left_out_are_listed(analysis):
     left = Skipped("whose winner was not shown", 2, "line 340", ("line 340", "line 715"))
-    reading = dataclasses.replace(findings.reading, skipped=(left,), doubts=("A <doubt>.",))
-    given = dataclasses.replace(findings, reading=reading)
+    reading = dataclasses.replace(analysis.reading, skipped=(left,), doubts=("A <doubt>.",))
+    given = dataclasses.replace(analysis, reading=reading)
     read = Read(page(given))
     assert "Left out: 2 rows whose winner was not shown (line 340, line 715)." in read.text
     assert "A <doubt>." in read.text
@@ -239,31 +239,31 @@ def test_of_observers_with_few_answers_nothing_is_claimed(by_many):
     assert "Nobody looks like guessing" not in read.text
 
 
-def test_why_there_is_no_ceiling_is_told_as_it_is(findings):
+def test_why_there_is_no_ceiling_is_told_as_it_is(analysis):
     why = "the weights are not whole numbers, so they do not count answers"
-    check = dataclasses.replace(findings.check, repeats=None, no_repeats=why)
-    read = Read(page(dataclasses.replace(findings, check=check)))
+    check = dataclasses.replace(analysis.check, repeats=None, no_repeats=why)
+    read = Read(page(dataclasses.replace(analysis, check=check)))
     assert f"The most possible is unknown: {why}." in read.text
 
 
-def test_the_shares_are_those_of_the_sentence(findings):
-    shares = dict(findings.sureness.shares)
-    assert shares[0.95] == findings.sureness.share
+def test_the_shares_are_those_of_the_sentence(analysis):
+    shares = dict(analysis.certainty.shares)
+    assert shares[0.95] == analysis.certainty.share
     assert sorted(shares.values(), reverse=True) == list(shares.values())
 
 
 @pytest.fixture(scope="module")
-def unsettled(findings):
+def unsettled(analysis):
     """The same, but the chains ended in different maps."""
     chains = Diagnostics(2.9, 6.0, 6.0, "distances", 0, 4, 1000)
-    lack = LackOfFit(100.0, 100.0, 0.5, 50, 200, 20, 30, findings.check.ceiling)
-    return dataclasses.replace(findings, diagnostics=chains, lack_of_fit=lack)
+    lack = LackOfFit(100.0, 100.0, 0.5, 50, 200, 20, 30, analysis.check.ceiling)
+    return dataclasses.replace(analysis, diagnostics=chains, lack_of_fit=lack)
 
 
-def test_nothing_is_certain_where_the_chains_did_not_agree(findings, unsettled):
+def test_nothing_is_certain_where_the_chains_did_not_agree(analysis, unsettled):
     why = "Provisional: the chains did not agree (R-hat 2.90, should be below 1.05)."
     settled, doubtful = (
-        Read(page(each)).text.replace("\u00a0", " ") for each in (findings, unsettled)
+        Read(page(each)).text.replace("\u00a0", " ") for each in (analysis, unsettled)
     )
     assert why in doubtful
     assert "A map of 12 objects, provisional" in doubtful
@@ -281,16 +281,16 @@ def test_nothing_is_certain_where_the_chains_did_not_agree(findings, unsettled):
         assert claim not in doubtful, claim
     assert "Most certain" in settled
     assert "provisional" not in settled.lower()
-    assert "sureness" not in draw_pictures(unsettled)
+    assert "certainty" not in draw_pictures(unsettled)
     assert "comparisons" not in tables(unsettled)
     drawn = draw_pictures(unsettled)["map"]
     assert drawn.draw().get_suptitle() == why[:-1]
-    assert not draw_pictures(findings)["map"].draw().get_suptitle()
+    assert not draw_pictures(analysis)["map"].draw().get_suptitle()
     everything = as_json(unsettled)
     assert everything["provisional"] is True
-    assert everything["sureness"] is everything["lack_of_fit"] is None
+    assert everything["certainty"] is everything["lack_of_fit"] is None
     assert "The chains did not converge" in everything["methods"]
-    assert as_json(findings)["sureness"]["share"] == findings.sureness.share
+    assert as_json(analysis)["certainty"]["share"] == analysis.certainty.share
 
 
 def tried(dimension, verdict, hangs_on=None, most=6):
@@ -317,10 +317,10 @@ def tried(dimension, verdict, hangs_on=None, most=6):
     return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 400, hangs_on)
 
 
-def test_a_dimension_that_is_not_decided_is_not_stated(findings):
-    estimated = dataclasses.replace(findings.settings, dimension=None)
+def test_a_dimension_that_is_not_decided_is_not_stated(analysis):
+    estimated = dataclasses.replace(analysis.settings, dimension=None)
     given = dataclasses.replace(
-        findings, dimension=tried(None, "not decided", 2), settings=estimated
+        analysis, dimension=tried(None, "not decided", 2), settings=estimated
     )
     read = Read(page(given)).text.replace("\u00a0", " ")
     assert "Provisional: how many dimensions the answers need is not decided." in read
@@ -330,7 +330,7 @@ def test_a_dimension_that_is_not_decided_is_not_stated(findings):
     assert "A hollow point is from chains that ended in different maps" in read
     assert "none could be chosen (2 are shown)" in read
     assert "Most certain" not in read
-    coins = dataclasses.replace(findings, dimension=tried(None, "cannot tell"))
+    coins = dataclasses.replace(analysis, dimension=tried(None, "cannot tell"))
     assert "Provisional: left-out answers are predicted no better than by a coin." in Read(
         page(coins)
     ).text.replace("\u00a0", " ")
@@ -349,24 +349,24 @@ def test_a_dimension_that_is_not_decided_is_not_stated(findings):
         ),
     ],
 )
-def test_the_summary_says_what_was_tried(findings, found, said):
-    assert said in summary(dataclasses.replace(findings, dimension=found))[1]
+def test_the_summary_says_what_was_tried(analysis, found, said):
+    assert said in summary(dataclasses.replace(analysis, dimension=found))[1]
 
 
-def test_a_part_of_the_answers_is_told_beside_the_dimension(findings):
+def test_a_part_of_the_answers_is_told_beside_the_dimension(analysis):
     note = "The number of dimensions was estimated from 300 of the 400 answers, drawn at random."
     part = dataclasses.replace(tried(2, "decided"), n_answers=300)
-    given = dataclasses.replace(findings, dimension=part, dimension_note=note)
+    given = dataclasses.replace(analysis, dimension=part, dimension_note=note)
     assert note in summary(given)[1]
     assert "dimensions; estimated from 300 of the answers" in Read(page(given)).text
-    assert "estimated from" not in Read(page(findings)).text
+    assert "estimated from" not in Read(page(analysis)).text
 
 
-def test_the_level_is_that_of_every_picture(findings):
+def test_the_level_is_that_of_every_picture(analysis):
     given = dataclasses.replace(
-        findings, settings=dataclasses.replace(findings.settings, level=0.8)
+        analysis, settings=dataclasses.replace(analysis.settings, level=0.8)
     )
-    (legend,) = draw_pictures(given)["sureness"].draw().axes[0].get_legend().get_texts()
+    (legend,) = draw_pictures(given)["certainty"].draw().axes[0].get_legend().get_texts()
     assert legend.get_text().endswith("at least 80% sure")
 
 
@@ -390,9 +390,9 @@ def test_quadruplets_have_no_questions(of_pairs):
     assert "never asked" not in read.text
 
 
-def test_what_is_unknown_is_said(findings):
+def test_what_is_unknown_is_said(analysis):
     bare = dataclasses.replace(
-        findings, foretold=None, lack_of_fit=None, suggestions=None, warnings=()
+        analysis, held_out=None, lack_of_fit=None, suggestions=None, warnings=()
     )
     read = Read(page(bare))
     assert "too few answers to leave some out" in read.text
@@ -400,13 +400,13 @@ def test_what_is_unknown_is_said(findings):
     assert "abstain" not in [each["id"] for each in read.all("section")]
 
 
-def test_a_page_of_many_objects_is_small(findings):
+def test_a_page_of_many_objects_is_small(analysis):
     rng = np.random.default_rng(0)
     points = 3.0 * rng.normal(size=(100, 2))
     draws = points + 0.3 * rng.normal(size=(40, 100, 2))
     ensemble = Ensemble(draws, names=[f"a longer name, number {i}" for i in range(100)])
-    objects = describe_objects(ensemble, Triplets(findings.triplets.array, n_objects=100), 0.95)
-    large = dataclasses.replace(findings, ensemble=ensemble, objects=objects)
+    objects = describe_objects(ensemble, Triplets(analysis.triplets.array, n_objects=100), 0.95)
+    large = dataclasses.replace(analysis, ensemble=ensemble, objects=objects)
     assert len(page(large).encode()) < 1_500_000
 
 
@@ -434,8 +434,8 @@ def test_cells_are_written_by_their_kind():
     )
 
 
-def test_ids_of_two_pictures_never_clash(findings):
-    pictures = draw_pictures(findings)
+def test_ids_of_two_pictures_never_clash(analysis):
+    pictures = draw_pictures(analysis)
     one, other = (pictures[key].inline() for key in ("calibration", "coverage"))
     assert "<?xml" not in one
     assert "<style" not in one
@@ -448,34 +448,34 @@ def test_ids_of_two_pictures_never_clash(findings):
 # --- writing ----------------------------------------------------------------------------------
 
 
-def test_a_page_is_one_file(findings, text, tmp_path):
+def test_a_page_is_one_file(analysis, text, tmp_path):
     target = tmp_path / "new" / "report.html"
-    assert write_report(findings, target) == [target]
+    assert write_report(analysis, target) == [target]
     assert target.read_text("utf-8") == text
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_a_folder_has_pictures_and_tables_too(findings, text, tmp_path):
-    written = write_report(findings, tmp_path / "results")
+def test_a_folder_has_pictures_and_tables_too(analysis, text, tmp_path):
+    written = write_report(analysis, tmp_path / "results")
     assert written[0].read_text("utf-8") == text
     assert sorted(written) == sorted((tmp_path / "results").iterdir())
     found = {path.name: path.read_bytes() for path in written}
     assert found["map.png"].startswith(b"\x89PNG")
     assert b"<svg" in found["map.svg"]
-    for key, table in tables(findings).items():
+    for key, table in tables(analysis).items():
         assert found[f"{key}.csv"].decode("utf-8") == table.csv()
     assert json.loads(found["report.json"])["dimension"]["used"] == 2
     again = Ensemble.load(tmp_path / "results" / "map.npz")
-    np.testing.assert_array_equal(again.samples, findings.ensemble.samples)
+    np.testing.assert_array_equal(again.samples, analysis.ensemble.samples)
 
 
-def test_nothing_is_written_where_something_fails(findings, tmp_path, monkeypatch):
-    def fail(findings):
+def test_nothing_is_written_where_something_fails(analysis, tmp_path, monkeypatch):
+    def fail(analysis):
         raise ZeroDivisionError
 
     monkeypatch.setattr(writing, "as_json", fail)
     with pytest.raises(ZeroDivisionError):
-        write_report(findings, tmp_path / "results")
+        write_report(analysis, tmp_path / "results")
     assert not list(tmp_path.iterdir())
 
 
@@ -509,20 +509,20 @@ def test_a_folder_in_which_a_file_cannot_be_written_is_refused_before_the_work(t
         check_target(tmp_path / "link")
 
 
-def test_a_page_goes_into_a_pipe(findings, tmp_path):
+def test_a_page_goes_into_a_pipe(analysis, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     check_target(pipe)
     got = []
     thread = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     thread.start()
-    assert write_report(findings, pipe) == [pipe]
+    assert write_report(analysis, pipe) == [pipe]
     thread.join(10)
     assert got[0].startswith(b"<!doctype html>")
     assert pipe.is_fifo()
 
 
-def test_the_answers_are_never_overwritten_by_a_table(findings, tmp_path):
+def test_the_answers_are_never_overwritten_by_a_table(analysis, tmp_path):
     for file in (
         "report.html",
         "map.svg",
@@ -536,6 +536,6 @@ def test_the_answers_are_never_overwritten_by_a_table(findings, tmp_path):
             check_target(tmp_path, tmp_path / file)
     check_target(tmp_path, tmp_path / "answers.csv")
     (tmp_path / "link.csv").symlink_to("map.svg")
-    for file in {path.name for path in write_report(findings, tmp_path)} | {"link.csv"}:
+    for file in {path.name for path in write_report(analysis, tmp_path)} | {"link.csv"}:
         with pytest.raises(InputError, match="would overwrite"):
             check_target(tmp_path, tmp_path / file)

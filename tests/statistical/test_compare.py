@@ -39,7 +39,7 @@ def compare(rows, n, seed=0):
     return found, {score.model: score for score in found.scores}
 
 
-def test_leave_one_out_is_what_fits_without_the_unit_foretell():
+def test_leave_one_out_is_what_fits_without_the_unit_predict():
     """Eight units, exactly left out; tolerance from the Monte Carlo error of both."""
     points, asked, rng = questions(8, 60, seed=3)
     rows = tc.simulate.answers_from_model(STEModel(), 1.2 * points, asked, random_state=rng)
@@ -49,7 +49,7 @@ def test_leave_one_out_is_what_fits_without_the_unit_foretell():
     ensemble = draw(tc.STE(2), T, **many)
     reweighted = leave_one_out(ensemble, T, units)
     seen = held_out(ensemble, T, units)
-    # The worst foretold are those where leaving out matters.
+    # The worst predicted are those where leaving out matters.
     usable = np.flatnonzero(reweighted.k_hat <= 0.7)
     chosen = usable[np.argsort(reweighted.log_density[usable])[:8]]
     exact, error = np.empty(8), np.empty(8)
@@ -62,7 +62,7 @@ def test_leave_one_out_is_what_fits_without_the_unit_foretell():
     gap = reweighted.log_density[chosen] - exact
     assert np.abs(gap / (math.sqrt(2.0) * error)).max() < 4.0
     assert abs(gap.sum()) < 3.0 * math.sqrt(2.0) * np.linalg.norm(error)
-    # Negative control: the draws that saw the answers foretell them too well.
+    # Negative control: the draws that saw the answers predict them too well.
     optimism = seen.log_density[chosen] - exact
     assert optimism.sum() > 5.0 * math.sqrt(2.0) * np.linalg.norm(error)
 

@@ -1,4 +1,4 @@
-"""``tercet compare``: which model foretells people's answers best."""
+"""``tercet compare``: which model predicts people's answers best."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def add_to(commands: Any) -> None:
         commands,
         "compare",
         run,
-        help="which model foretells people's answers best, and whether it fits",
+        help="which model predicts people's answers best, and whether it fits",
         description=(
-            "Compare models by how well they foretell answers that they have not seen, and say "
+            "Compare models by how well they predict answers that they have not seen, and say "
             "which are distinguishable. Where questions were asked more than once, also whether a "
             "model fits, and how well any could."
         ),
@@ -57,7 +57,7 @@ def add_to(commands: Any) -> None:
         "--holdout",
         type=input_file,
         metavar="FILE",
-        help="answers to foretell, instead of leaving some out",
+        help="answers to predict, instead of leaving some out",
     )
     parser.add_argument(
         "--method",

@@ -81,7 +81,7 @@ def add_to(commands: Any) -> None:
         default=MEASURES[0],
         help="accuracy: share of all comparisons that the map has right (the default); sure: share "
         "of which it is sure; radius: of the points' 95 %% ellipses, the map's own being 1; "
-        "agreement: share of a next person's answers that are foretold",
+        "agreement: share of a next person's answers that are predicted",
     )
     parser.add_argument(
         "--target",

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     if out is not None:
         check_target(out, *inputs_of(options))
     reading = read_answers(options)
-    findings = analyse(
+    analysis = analyse(
         reading,
         Settings(
             dimension=options.dim,
@@ -116,10 +116,10 @@ def run(options: argparse.Namespace) -> int:
         ),
     )
     if out is not None:
-        written = write_report(findings, out)
+        written = write_report(analysis, out)
     if options.json:
-        print(to_json(as_json(findings)))
+        print(to_json(as_json(analysis)))
     else:
-        say(without_python(in_lines(findings), options))
+        say(without_python(in_lines(analysis), options))
         say(f"The report: {written[0]}")
     return 0

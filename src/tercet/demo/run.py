@@ -42,9 +42,9 @@ def run_demo(
     write_triplets(world.answers, answers)
     print(f"A simulated world: {world.answers}\nIts answers: {answers}\n")
 
-    findings = analyse(read_file(answers), Settings(seed=seed, n_jobs=n_jobs, progress=progress))
-    print(in_lines(findings))
-    truth = look(world, findings.ensemble, findings.settings.level)
+    analysis = analyse(read_file(answers), Settings(seed=seed, n_jobs=n_jobs, progress=progress))
+    print(in_lines(analysis))
+    truth = look(world, analysis.ensemble, analysis.settings.level)
     print(
         "\nThis world is made up, so we can look:\n"
         f"  of the {truth.n_sure} comparisons it is sure of, {truth.sure_right:.1%} are right\n"
@@ -52,7 +52,7 @@ def run_demo(
         f"wrong, and has {truth.error:.1%} wrong\n"
         f"  {truth.inside} of {world.answers.n_objects} animals truly are inside their ellipses\n"
     )
-    page = write_report(findings, out / "report.html")[0]
+    page = write_report(analysis, out / "report.html")[0]
     write_whole(out / "truth.png", draw_both(world, truth))
     print(f"The map beside the truth: {out / 'truth.png'}\nThe report: {page}")
 

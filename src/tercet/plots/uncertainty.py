@@ -22,7 +22,7 @@ SAMPLE = 100_000  # so many of more, at random: standard errors of shares are be
 _EDGES = np.linspace(0.5, 1.0, 101)
 
 
-class Sureness(NamedTuple):
+class Certainty(NamedTuple):
     """How many comparisons a map is how sure of."""
 
     confidence: Floats  # (k,) from ½ to 1
@@ -67,12 +67,12 @@ def plot_uncertainty(
     """
     if not 0.5 <= level < 1.0:
         raise InputError(f"level must lie between 0.5 and 1, such as 0.95, got {level!r}.")
-    every = sureness(ensemble, method=method, level=level)
+    every = certainty(ensemble, method=method, level=level)
     all_of_them = every.looked_at == every.in_all
     sample = "" if all_of_them else f" ({_many(every.looked_at)} of them, at random)"
     curves = {f"all {_many(every.in_all)} comparisons{sample}": every}
     if triplets is not None:
-        asked = sureness(ensemble, triplets, method=method, level=level)
+        asked = certainty(ensemble, triplets, method=method, level=level)
         curves[f"the {_many(asked.looked_at)} that were asked"] = asked
     ax = new_axes(6.0, 4.5) if ax is None else ax
     ax.axvline(level, color="0.8", lw=1, zorder=1)
@@ -88,13 +88,13 @@ def plot_uncertainty(
     return ax
 
 
-def sureness(
+def certainty(
     ensemble: Ensemble,
     triplets: Any = None,
     *,
     method: str | None = None,
     level: float = 0.95,
-) -> Sureness:
+) -> Certainty:
     """Work out what `plot_uncertainty` draws: of all comparisons, or of those given.
 
     Of more than `MOST` comparisons `SAMPLE` are looked at, a random choice that is always the same.
@@ -114,7 +114,7 @@ def sureness(
         for _, p in ensemble.all_probabilities(method):
             counts += _count(p[above], edges)
     total = int(counts.sum())
-    return Sureness(edges, counts[::-1].cumsum()[::-1] / total, total, in_all)
+    return Certainty(edges, counts[::-1].cumsum()[::-1] / total, total, in_all)
 
 
 def _many(count: int) -> str:

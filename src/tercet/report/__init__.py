@@ -1,14 +1,14 @@
 """The report: from a file of answers to one page that says what they tell, and how surely."""
 
 from tercet.report.analyse import analyse
+from tercet.report.analysis import Analysis, Settings
 from tercet.report.as_json import as_json
-from tercet.report.findings import Findings, Settings
 from tercet.report.page import page
 from tercet.report.words import in_lines, summary
 from tercet.report.write import check_target, write_report
 
 __all__ = [
-    "Findings",
+    "Analysis",
     "Settings",
     "analyse",
     "as_json",

@@ -18,6 +18,7 @@ from tercet.io.reading import Reading
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.provenance import seed_for, versions
+from tercet.report.analysis import Analysis, HeldOut, Settings
 from tercet.report.cautions import (
     about_calibration,
     about_ceiling,
@@ -27,9 +28,14 @@ from tercet.report.cautions import (
     about_guesses,
     about_replicates,
 )
-from tercet.report.findings import Findings, Foretold, Settings
-from tercet.report.makers import SCALING, choose_kind, count_screens_once, foretell, make_maker
-from tercet.report.sureness import describe_objects, measure_sureness
+from tercet.report.certainty import describe_objects, measure_certainty
+from tercet.report.makers import (
+    SCALING,
+    choose_kind,
+    count_screens_once,
+    make_maker,
+    predict_held_out,
+)
 from tercet.triplets import Triplets
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
@@ -50,11 +56,11 @@ FALLBACK = 2  # dimensions, where the answers do not tell
 # have in common is known better than how they differ.
 FEW_OBSERVERS, MANY_EACH = 10, 50
 
-# First keys of seeds, after those of makers and sureness.
+# First keys of seeds, after those of makers and certainty.
 _DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(11, 16)
 
 
-def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
+def analyse(reading: Reading, settings: Settings | None = None) -> Analysis:
     """Check the answers, choose the dimension, draw maps, and say how sure they are.
 
     Parameters
@@ -76,7 +82,7 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
         warnings.simplefilter("always")
         made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
     ensemble = made.ensemble
-    return Findings(
+    return Analysis(
         reading=reading,
         triplets=triplets,
         check=check,
@@ -87,10 +93,10 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Findings:
         why=why,
         diagnostics=made.diagnostics,
         objects=describe_objects(ensemble, triplets, settings.level),
-        sureness=measure_sureness(
+        certainty=measure_certainty(
             ensemble, triplets, settings.level, settings.seed, settings.n_jobs
         ),
-        foretold=made.foretold,
+        held_out=made.held_out,
         lack_of_fit=made.fit,
         suggestions=_suggest(kind, ensemble, triplets, settings),
         warnings=_be_careful(reading, check, caught, made),
@@ -109,7 +115,7 @@ class _Made(NamedTuple):
     note: str
     dimension: DimensionEstimate | None = None
     diagnostics: Diagnostics | None = None
-    foretold: Foretold | None = None
+    held_out: HeldOut | None = None
     fit: LackOfFit | None = None
     scale: PerceptualScale | None = None
     goodness: GoodnessOfFit | None = None
@@ -122,14 +128,14 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     undecided = estimate is None and settings.dimension is None
     learned = count_screens_once(triplets) if kind == "posterior" else triplets
     maker = make_maker(kind, triplets, d, settings).fit(learned)
-    foretold = foretell(maker, triplets, settings)
+    held_out = predict_held_out(maker, triplets, settings)
     # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
-        return _Made(ensemble, note, estimate, foretold=foretold, undecided=undecided)
+        return _Made(ensemble, note, estimate, held_out=held_out, undecided=undecided)
     fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
     chains = maker.diagnostics_
-    return _Made(ensemble, note, estimate, chains, foretold, fit, undecided=undecided)
+    return _Made(ensemble, note, estimate, chains, held_out, fit, undecided=undecided)
 
 
 def _shown(estimate: DimensionEstimate | None) -> int:
@@ -287,9 +293,9 @@ def _be_careful(
         about_replicates(made.ensemble.provenance),
         about_dimension(made.dimension, made.ensemble.n_components, most),
         about_fit(made.fit, made.goodness, converged),
-        about_calibration(made.foretold),
-        about_ceiling(made.foretold, check.ceiling),
-        about_guesses(made.foretold),
+        about_calibration(made.held_out),
+        about_ceiling(made.held_out, check.ceiling),
+        about_guesses(made.held_out),
     )
     said = [caution for caution in found if caution]
     if made.undecided:

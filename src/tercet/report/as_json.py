@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from tercet.plain import plain
-from tercet.report.findings import Findings
+from tercet.report.analysis import Analysis
 from tercet.report.methods import citations, methods
 from tercet.report.tables import tables
 from tercet.report.words import summary
@@ -15,51 +15,51 @@ from tercet.report.words import summary
 __all__ = ["as_json"]
 
 
-def as_json(findings: Findings) -> dict[str, Any]:
-    """The findings as JSON knows them; None where a number is unknown."""
-    lack = findings.lack_of_fit if findings.chains_agree else None
+def as_json(analysis: Analysis) -> dict[str, Any]:
+    """The analysis as JSON knows them; None where a number is unknown."""
+    lack = analysis.lack_of_fit if analysis.chains_agree else None
     found: dict[str, Any] = {
-        "file": PurePath(findings.reading.path).name,
-        "format": findings.reading.format,
-        "read": findings.reading.sentences(),
-        "skipped": [dataclasses.asdict(each) for each in findings.reading.skipped],
-        "summary": summary(findings),
-        "warnings": findings.warnings,
-        "provisional": findings.is_provisional,
-        "check": findings.check.as_dict(),
+        "file": PurePath(analysis.reading.path).name,
+        "format": analysis.reading.format,
+        "read": analysis.reading.sentences(),
+        "skipped": [dataclasses.asdict(each) for each in analysis.reading.skipped],
+        "summary": summary(analysis),
+        "warnings": analysis.warnings,
+        "provisional": analysis.is_provisional,
+        "check": analysis.check.as_dict(),
         "dimension": {
-            "used": findings.n_components,
-            "recommended": findings.dimension and findings.dimension.dimension,
-            "verdict": findings.dimension and findings.dimension.verdict,
-            "reason": findings.dimension and findings.dimension.reason,
-            "hangs_on": findings.dimension and findings.dimension.hangs_on,
-            "n_answers": findings.dimension and findings.dimension.n_answers,
-            "note": findings.dimension_note,
+            "used": analysis.n_components,
+            "recommended": analysis.dimension and analysis.dimension.dimension,
+            "verdict": analysis.dimension and analysis.dimension.verdict,
+            "reason": analysis.dimension and analysis.dimension.reason,
+            "hangs_on": analysis.dimension and analysis.dimension.hangs_on,
+            "n_answers": analysis.dimension and analysis.dimension.n_answers,
+            "note": analysis.dimension_note,
         },
-        "uncertainty": {"kind": findings.kind, "why": findings.why},
-        "diagnostics": findings.diagnostics and findings.diagnostics.describe(),
-        "sureness": None
-        if findings.is_provisional
-        else _without(findings.sureness._asdict(), "most", "least", "contested"),
-        "foretold": findings.foretold
-        and _without(findings.foretold._asdict(), "probability", "curve"),
+        "uncertainty": {"kind": analysis.kind, "why": analysis.why},
+        "diagnostics": analysis.diagnostics and analysis.diagnostics.describe(),
+        "certainty": None
+        if analysis.is_provisional
+        else _without(analysis.certainty._asdict(), "most", "least", "contested"),
+        "held_out": analysis.held_out
+        and _without(analysis.held_out._asdict(), "probability", "curve"),
         "lack_of_fit": lack and dataclasses.asdict(lack),
-        "goodness": findings.goodness
+        "goodness": analysis.goodness
         and {
-            "deviance": findings.goodness.deviance,
-            "deviance_p": findings.goodness.deviance_p,
-            "accounted_for": findings.goodness.daf,
-            "runs": findings.goodness.runs,
-            "runs_p": findings.goodness.runs_p,
+            "deviance": analysis.goodness.deviance,
+            "deviance_p": analysis.goodness.deviance_p,
+            "accounted_for": analysis.goodness.daf,
+            "runs": analysis.goodness.runs,
+            "runs_p": analysis.goodness.runs_p,
         },
         "tables": {
             name: [dict(zip(table.header, row, strict=True)) for row in table.rows]
-            for name, table in tables(findings).items()
+            for name, table in tables(analysis).items()
         },
-        "methods": methods(findings),
-        "citations": citations(findings),
-        "settings": _without(dataclasses.asdict(findings.settings), "n_jobs", "progress"),
-        "versions": findings.versions,
+        "methods": methods(analysis),
+        "citations": citations(analysis),
+        "settings": _without(dataclasses.asdict(analysis.settings), "n_jobs", "progress"),
+        "versions": analysis.versions,
     }
     simple: dict[str, Any] = plain(found)
     return simple

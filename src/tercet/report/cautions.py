@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report.findings import Foretold
+from tercet.report.analysis import HeldOut
 from tercet.uses.abstain.risk import percent
 from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
 from tercet.uses.dimension import DimensionEstimate
@@ -138,7 +138,7 @@ def about_fit(fit: LackOfFit | None, goodness: GoodnessOfFit | None, converged: 
     return ""
 
 
-def about_calibration(found: Foretold | None) -> str:
+def about_calibration(found: HeldOut | None) -> str:
     """Stated probabilities that are off, by more than chance and by enough to matter."""
     if found is None or is_calibrated(found):
         return ""
@@ -149,7 +149,7 @@ def about_calibration(found: Foretold | None) -> str:
     )
 
 
-def about_ceiling(found: Foretold | None, ceiling: NoiseCeiling | None) -> str:
+def about_ceiling(found: HeldOut | None, ceiling: NoiseCeiling | None) -> str:
     """Predictions that stay far below what the noise in the answers allows."""
     if found is None or ceiling is None:
         return ""
@@ -165,7 +165,7 @@ def about_ceiling(found: Foretold | None, ceiling: NoiseCeiling | None) -> str:
     )
 
 
-def about_guesses(found: Foretold | None) -> str:
+def about_guesses(found: HeldOut | None) -> str:
     """Answers on which the map hangs so much that what it would be without them is a guess."""
     if found is None or found.rough <= ROUGH:
         return ""
@@ -178,18 +178,18 @@ def about_guesses(found: Foretold | None) -> str:
 # --- words that other parts share -------------------------------------------------------------
 
 
-def is_calibrated(found: Foretold) -> bool:
+def is_calibrated(found: HeldOut) -> bool:
     """Whether stated and true shares are close, or differ by no more than chance would have it."""
     return found.calibration_error <= max(WELL, found.calibration_limit)
 
 
-def is_bold(found: Foretold) -> bool:
+def is_bold(found: HeldOut) -> bool:
     """Whether fewer answers came out right than the stated probabilities promised."""
     p = found.probability
     return bool(np.maximum(p, 1.0 - p).mean() > np.mean(p > 0.5))
 
 
-def tell_calibration(found: Foretold) -> str:
+def tell_calibration(found: HeldOut) -> str:
     """By how much stated and true shares differ, and whether that may be chance."""
     error, limit = found.calibration_error, found.calibration_limit
     chance = "as chance alone may do" if error <= limit else "more than by chance alone"

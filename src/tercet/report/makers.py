@@ -1,4 +1,4 @@
-"""What a report draws its maps with, and how it foretells answers that a map has not seen."""
+"""What a report draws its maps with, and how it predicts answers that a map has not seen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tercet.metrics import ReliabilityTable, expected_calibration_error, reliabi
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import seed_for
-from tercet.report.findings import Floats, Foretold, Settings
+from tercet.report.analysis import Floats, HeldOut, Settings
 from tercet.triplets import Triplets
 from tercet.uses.abstain import risk_coverage
 from tercet.uses.predictive import (
@@ -30,7 +30,13 @@ from tercet.uses.predictive import (
 )
 from tercet.uses.units import Index, deal, default_unit, number_units
 
-__all__ = ["calibration_limit", "choose_kind", "count_screens_once", "foretell", "make_maker"]
+__all__ = [
+    "calibration_limit",
+    "choose_kind",
+    "count_screens_once",
+    "make_maker",
+    "predict_held_out",
+]
 
 Maker = Posterior | Bootstrap
 
@@ -66,7 +72,7 @@ def count_screens_once(triplets: Triplets) -> Triplets:
     """The answers, those of one screen together weighing as much as one.
 
     They are one choice: taken as independent they would make the posterior too sure. On the cars
-    (two answers a screen, docs/report.md) this foretells best, and is as sure as a bootstrap of
+    (two answers a screen, docs/report.md) this predicts best, and is as sure as a bootstrap of
     screens.
     """
     if triplets.screens is None or not triplets.shares_screens:
@@ -89,8 +95,8 @@ def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Mak
     return Bootstrap(CKL(d, penalty=0.25), settings.samples or REPLICATES, unit=unit, **how)
 
 
-def foretell(maker: Maker, triplets: Triplets, settings: Settings) -> Foretold | None:
-    """Foretell every answer by maps that have not seen it, nor others of its unit.
+def predict_held_out(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | None:
+    """Predict every answer by maps that have not seen it, nor others of its unit.
 
     A posterior forgets by reweighting its draws; a bootstrap is made anew for each of five folds.
     Scores are weighted as the answers were in the fit.
@@ -137,14 +143,14 @@ def _summarise(
     units: Index,
     how: str,
     rough: float,
-) -> Foretold:
+) -> HeldOut:
     sizes = sum_by_unit(weights, units)
     p = np.clip(probability, 1e-300, 1.0)
     right: Floats = np.where(p == 0.5, 0.5, (p > 0.5).astype(np.float64))
     accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
     loss = mean_per_answer(sum_by_unit(-np.log(p) * weights, units), sizes)
     counted = p[triplets.each_vote()]
-    return Foretold(
+    return HeldOut(
         counted,
         how,
         *accuracy,

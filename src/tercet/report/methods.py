@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tercet.report.analysis import Analysis
 from tercet.report.cautions import tell_p
-from tercet.report.findings import Findings
+from tercet.report.certainty import thin
 from tercet.report.makers import LEARN
-from tercet.report.sureness import thin
 from tercet.report.words import counted
 from tercet.uncertainty import default_method
 from tercet.uses.abstain.risk import percent
@@ -16,50 +16,50 @@ _LEARNED = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
 _PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
 
 
-def methods(findings: Findings) -> str:
+def methods(analysis: Analysis) -> str:
     """A methods paragraph, ready for a paper."""
-    counts = findings.check.counts
+    counts = analysis.check.counts
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
-    kind = "quadruplets" if findings.triplets.is_quadruplets else "triplet comparisons"
-    if findings.triplets.shares_screens and counts.screens is not None:
+    kind = "quadruplets" if analysis.triplets.is_quadruplets else "triplet comparisons"
+    if analysis.triplets.shares_screens and counts.screens is not None:
         kind += f" from {counted(counts.screens, 'screen')}"
     left = "".join(
         f" {counted(each.count, 'row')} of the file {each.reason} {_were(each.count)} left out."
-        for each in findings.reading.skipped
+        for each in analysis.reading.skipped
     )
-    if (catch := findings.reading.catch) is not None:
+    if (catch := analysis.reading.catch) is not None:
         many = len(catch.passed)
         left += f" {counted(many, 'catch trial')} {_were(many)} kept apart."
-    if findings.triplets.weights is not None and findings.triplets.votes is None:
+    if analysis.triplets.weights is not None and analysis.triplets.votes is None:
         left += " The answers had the weights that the file gives them."
     return " ".join(
         part
         for part in (
             f"We analysed {counted(counts.answers, 'answer')} to {kind}{who} about "
-            f"{counted(counts.objects, 'object')} with tercet {findings.versions['tercet']} "
-            f"(seed {findings.settings.seed}).{left}",
-            _methods_dimension(findings),
-            _methods_maker(findings),
-            _methods_observers(findings),
-            _methods_fit(findings),
-            _methods_comparisons(findings),
-            f"{'Ellipses and intervals' if findings.n_components > 1 else 'Intervals'} hold "
-            f"{percent(findings.settings.level)} of the draws' distribution and, as all "
+            f"{counted(counts.objects, 'object')} with tercet {analysis.versions['tercet']} "
+            f"(seed {analysis.settings.seed}).{left}",
+            _methods_dimension(analysis),
+            _methods_maker(analysis),
+            _methods_observers(analysis),
+            _methods_fit(analysis),
+            _methods_comparisons(analysis),
+            f"{'Ellipses and intervals' if analysis.n_components > 1 else 'Intervals'} hold "
+            f"{percent(analysis.settings.level)} of the draws' distribution and, as all "
             "probabilities, are conditional on the model.",
-            _methods_versions(findings),
+            _methods_versions(analysis),
         )
         if part
     )
 
 
-def _methods_dimension(findings: Findings) -> str:
-    estimate, d = findings.dimension, findings.n_components
-    if findings.kind == "scale":
+def _methods_dimension(analysis: Analysis) -> str:
+    estimate, d = analysis.dimension, analysis.n_components
+    if analysis.kind == "scale":
         return ""
-    if findings.settings.dimension is not None:
+    if analysis.settings.dimension is not None:
         return f"The embedding has {counted(d, 'dimension')}, chosen in advance."
     if estimate is None:
-        return findings.dimension_note
+        return analysis.dimension_note
     tried = [row.dimension for row in estimate.rows]
     more = "" if estimate.verdict == "decided" else " (perhaps more are needed)"
     chosen = f"{d} {_were(d)} chosen{more}"
@@ -68,30 +68,30 @@ def _methods_dimension(findings: Findings) -> str:
     return (
         f"Of {tried[0]} to {tried[-1]} dimensions, {chosen} by a corrected resampled t-test of "
         "cross-validated accuracy (Künstle et al., 2022), and then by the leave-one-out predictive "
-        f"density of the posterior. {findings.dimension_note}"
+        f"density of the posterior. {analysis.dimension_note}"
     ).strip()
 
 
-def _methods_maker(findings: Findings) -> str:
-    if findings.scale is not None:
-        scale = findings.scale
+def _methods_maker(analysis: Analysis) -> str:
+    if analysis.scale is not None:
+        scale = analysis.scale
         return (
             "Perceptual scale values were estimated by maximum likelihood difference scaling "
             f"({scale.made.model}; Maloney & Yang, 2003), with intervals from "
             f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
         )
-    if findings.kind == "bootstrap":
-        unit = findings.ensemble.provenance["settings"]["unit"]
+    if analysis.kind == "bootstrap":
+        unit = analysis.ensemble.provenance["settings"]["unit"]
         return (
             "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011) by penalised "
-            f"maximum likelihood; uncertainty is from {findings.ensemble.n_samples} bootstrap "
+            f"maximum likelihood; uncertainty is from {analysis.ensemble.n_samples} bootstrap "
             f"samples of {unit}s, aligned by Procrustes analysis."
         )
-    found = findings.diagnostics
+    found = analysis.diagnostics
     assert found is not None
     screens = (
         " The answers of one screen together had the weight of one answer."
-        if findings.triplets.shares_screens
+        if analysis.triplets.shares_screens
         else ""
     )
     disagree = (
@@ -111,25 +111,25 @@ def _methods_maker(findings: Findings) -> str:
     )
 
 
-def _methods_observers(findings: Findings) -> str:
+def _methods_observers(analysis: Analysis) -> str:
     """Whose answers these are, and what was taken for granted about them."""
-    many, shown = findings.check.counts.observers, "map" if findings.scale is None else "scale"
+    many, shown = analysis.check.counts.observers, "map" if analysis.scale is None else "scale"
     given = f"taken as independent given the {shown}"
     if many is None:
         return f"Who gave each answer was not known; the answers were {given}."
     if many == 1:
         return f"All answers are by one observer, and were {given}."
     said = f"The answers of all observers were pooled into one {shown} and {given}"
-    if findings.resampled_observers:
+    if analysis.resampled_observers:
         said += "; intervals are from whole observers resampled"
-    if (test := findings.check.differences) is not None:
+    if (test := analysis.check.differences) is not None:
         said += f". A permutation test of differences between observers gave {tell_p(test.p_value)}"
     return f"{said}."
 
 
-def _methods_comparisons(findings: Findings) -> str:
+def _methods_comparisons(analysis: Analysis) -> str:
     """How the probability of a comparison was found (Lohaus et al., section 3.2)."""
-    if default_method(len(thin(findings.ensemble))) == "vote":
+    if default_method(len(thin(analysis.ensemble))) == "vote":
         how = "is the share of draws in which it holds"
     else:
         how = (
@@ -139,35 +139,35 @@ def _methods_comparisons(findings: Findings) -> str:
     return f"The probability that one distance is smaller than another {how} (Lohaus et al.)."
 
 
-def _methods_fit(findings: Findings) -> str:
+def _methods_fit(analysis: Analysis) -> str:
     said = []
-    if (found := findings.foretold) is not None:
+    if (found := analysis.held_out) is not None:
         by = (
             ", by Pareto-smoothed importance sampling (Vehtari et al., 2017)"
-            if findings.kind == "posterior"
+            if analysis.kind == "posterior"
             else ""
         )
         said.append(
-            f"Answers were foretold, {found.how}{by}: accuracy {found.accuracy:.3f} (SE "
+            f"Answers were predicted, {found.how}{by}: accuracy {found.accuracy:.3f} (SE "
             f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
             f"{found.log_loss_error:.3f}), expected calibration error "
             f"{found.calibration_error:.3f} (up to {found.calibration_limit:.3f} by chance alone)."
         )
-    if (ceiling := findings.check.ceiling) is not None:
+    if (ceiling := analysis.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         repeated = counted(ceiling.n_comparisons, "repeated comparison")
-        several = findings.check.counts.observers != 1
+        several = analysis.check.counts.observers != 1
         blind = " of models that do not know who answers" if several else ""
         said.append(
             f"The noise ceiling{blind} (beta-binomial, {repeated}) is {ceiling.accuracy:.3f} (95 % "
             f"interval {low:.3f}–{high:.3f})."
         )
-    if (fit := findings.lack_of_fit) is not None and findings.chains_agree:
+    if (fit := analysis.lack_of_fit) is not None and analysis.chains_agree:
         said.append(
             f"A posterior predictive check against a saturated model of repeated comparisons gave "
             f"{tell_p(fit.p_value)}."
         )
-    if (goodness := findings.goodness) is not None:
+    if (goodness := analysis.goodness) is not None:
         said.append(
             f"Goodness of fit by {len(goodness.simulated_runs)} simulations (Knoblauch & Maloney, "
             f"2008): deviance accounted for {goodness.daf:.3f}, {tell_p(goodness.deviance_p)}, "
@@ -176,40 +176,40 @@ def _methods_fit(findings: Findings) -> str:
     return " ".join(said)
 
 
-def _methods_versions(findings: Findings) -> str:
+def _methods_versions(analysis: Analysis) -> str:
     others = ", ".join(
         f"{_PROGRAMS.get(name, name)} {number}"
-        for name, number in findings.versions.items()
+        for name, number in analysis.versions.items()
         if name != "tercet"
     )
     return f"Computed with {others}."
 
 
-def citations(findings: Findings) -> list[str]:
+def citations(analysis: Analysis) -> list[str]:
     """The works that the methods paragraph names."""
     works = [
         "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings.",
     ]
-    if findings.kind != "scale":
+    if analysis.kind != "scale":
         works.append(
             "Tamuz, Liu, Belongie, Shamir, Kalai. Adaptively learning the crowd kernel. ICML, 2011."
         )
-    if findings.dimension is not None:
+    if analysis.dimension is not None:
         works.append(
             "Künstle, von Luxburg, Wichmann. Estimating the perceived dimension of psychophysical "
             "stimuli using triplet accuracy and hypothesis testing. Journal of Vision 22(13), 2022."
         )
-    if findings.kind == "posterior":
+    if analysis.kind == "posterior":
         works.append(
             "Vehtari, Gelman, Simpson, Carpenter, Bürkner. Rank-normalization, folding, and "
             "localization: an improved R-hat. Bayesian Analysis 16, 2021."
         )
-    if findings.foretold is not None and findings.kind == "posterior":
+    if analysis.held_out is not None and analysis.kind == "posterior":
         works.append(
             "Vehtari, Gelman, Gabry. Practical Bayesian model evaluation using leave-one-out "
             "cross-validation and WAIC. Statistics and Computing 27, 2017."
         )
-    if findings.kind == "scale":
+    if analysis.kind == "scale":
         works += [
             "Maloney, Yang. Maximum likelihood difference scaling. Journal of Vision 3(8), 2003.",
             "Knoblauch, Maloney. MLDS: maximum likelihood difference scaling in R. Journal of "

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from tercet.report.findings import Findings
+from tercet.report.analysis import Analysis
 from tercet.report.markup import Section, text
 from tercet.report.parts import Parts
 from tercet.report.sections.closing import downloads_section, footer, methods_section
@@ -35,13 +35,13 @@ _SECTIONS = (
 )
 
 
-def page(findings: Findings) -> str:
-    """The report as HTML; the same findings give the same text.
+def page(analysis: Analysis) -> str:
+    """The report as HTML; the same analysis give the same text.
 
     Names and all else that comes from data is escaped. A policy forbids the page to load anything
     and to run any script but its own.
     """
-    parts = Parts(findings)
+    parts = Parts(analysis)
     made = (make(parts) for make in _SECTIONS)
     sections = [section for section in made if section is not None]
     style, script = (_asset(f"report.{kind}") for kind in ("css", "js"))
@@ -54,9 +54,9 @@ def page(findings: Findings) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{text(title(findings))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"{opening(findings, sections)}\n<main>\n{''.join(map(_section, sections))}</main>\n"
-        f"{footer(findings)}\n<script>{script}</script>\n</body>\n</html>\n"
+        f"<title>{text(title(analysis))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"{opening(analysis, sections)}\n<main>\n{''.join(map(_section, sections))}</main>\n"
+        f"{footer(analysis)}\n<script>{script}</script>\n</body>\n</html>\n"
     )
 
 

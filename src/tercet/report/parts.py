@@ -1,4 +1,4 @@
-"""What sections of the page are put together from: findings, tables and pictures."""
+"""What sections of the page are put together from: analysis, tables and pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tercet.report.findings import Findings
+from tercet.report.analysis import Analysis
 from tercet.report.markup import fold, prose, rows_of, table, text
 from tercet.report.pictures import Picture, draw_pictures
 from tercet.report.tables import Table, tables
@@ -18,19 +18,19 @@ CURVES, MOST_ROWS = ("coverage",), 25  # tables of which the page shows at most 
 
 @dataclass(frozen=True)
 class Parts:
-    """Findings, and their tables and pictures as HTML."""
+    """Analysis, and their tables and pictures as HTML."""
 
-    findings: Findings
+    analysis: Analysis
 
     @cached_property
     def tables(self) -> dict[str, Table]:
         """By their keys."""
-        return tables(self.findings)
+        return tables(self.analysis)
 
     @cached_property
     def pictures(self) -> dict[str, Picture]:
         """By their keys."""
-        return draw_pictures(self.findings)
+        return draw_pictures(self.analysis)
 
     def table(self, key: str) -> str:
         """A table as HTML; of very long curves some rows, evenly spaced."""

@@ -26,8 +26,8 @@ from tercet.plots import (
 from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
 from tercet.plots.words import LONGEST, families, plain
-from tercet.report.findings import Findings, Object
-from tercet.report.sureness import thin
+from tercet.report.analysis import Analysis, Object
+from tercet.report.certainty import thin
 from tercet.report.words import provisional
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["KEYS", "KINDS", "Picture", "draw_pictures"]
 
 # Of all pictures that a report may have, and of their files.
-KEYS = ("map", "sureness", "calibration", "coverage", "dimension", "residuals", "observers")
+KEYS = ("map", "certainty", "calibration", "coverage", "dimension", "residuals", "observers")
 KINDS = ("png", "svg")
 
 MOST_ROWS = 60  # objects that a scale names one below the other; more are drawn along a line
@@ -82,39 +82,39 @@ class Picture(NamedTuple):
     def _render(self, kind: str) -> bytes:
         with _styled():
             written = io.BytesIO()
-            # Neither the time nor the version: the same findings give the same bytes.
+            # Neither the time nor the version: the same analysis give the same bytes.
             metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
             self.draw().savefig(written, format=kind, dpi=DOTS, metadata=metadata)
         return written.getvalue()
 
 
-def draw_pictures(findings: Findings) -> dict[str, Picture]:
-    """The pictures that these findings have, by their keys: "map", "calibration" and others."""
-    return {picture.key: picture for picture in _pictures(findings)}
+def draw_pictures(analysis: Analysis) -> dict[str, Picture]:
+    """The pictures that these analysis have, by their keys: "map", "calibration" and others."""
+    return {picture.key: picture for picture in _pictures(analysis)}
 
 
-def _pictures(findings: Findings) -> Iterator[Picture]:
-    level = f"{100 * findings.settings.level:.3g} %"
-    d = findings.n_components
+def _pictures(analysis: Analysis) -> Iterator[Picture]:
+    level = f"{100 * analysis.settings.level:.3g} %"
+    d = analysis.n_components
     if d == 1:
-        kind = f"Scale of {len(findings.objects)} objects, with {level} intervals"
-        draw = _rows if findings.scale is None else _stimuli
-        yield Picture("map", kind + _mark_of(findings), lambda: _marked(draw, findings))
+        kind = f"Scale of {len(analysis.objects)} objects, with {level} intervals"
+        draw = _rows if analysis.scale is None else _stimuli
+        yield Picture("map", kind + _mark_of(analysis), lambda: _marked(draw, analysis))
     else:
         kind = "Map" if d == 2 else f"Maps of all pairs of {d} dimensions"
-        title = f"{kind}: {len(findings.objects)} objects as points, with {level} ellipses"
-        yield Picture("map", title + _mark_of(findings), lambda: _marked(_map, findings))
-    if not findings.is_provisional:
-        sure = {"level": findings.settings.level}
+        title = f"{kind}: {len(analysis.objects)} objects as points, with {level} ellipses"
+        yield Picture("map", title + _mark_of(analysis), lambda: _marked(_map, analysis))
+    if not analysis.is_provisional:
+        sure = {"level": analysis.settings.level}
         yield Picture(
-            "sureness",
+            "certainty",
             "Comparisons by how sure the map is of them",
-            lambda: _one(6.4, 3.0, plot_uncertainty, thin(findings.ensemble), **sure),
+            lambda: _one(6.4, 3.0, plot_uncertainty, thin(analysis.ensemble), **sure),
         )
-    if (found := findings.foretold) is not None:
+    if (found := analysis.held_out) is not None:
         yield Picture(
             "calibration",
-            "Share of left-out answers foretold rightly, by how sure the map was",
+            "Share of left-out answers predicted correctly, by how sure the map was",
             lambda: _one(4.6, 4.4, plot_reliability, found.probability),
         )
         yield Picture(
@@ -122,50 +122,50 @@ def _pictures(findings: Findings) -> Iterator[Picture]:
             "Share of wrong predictions against the share of answers predicted",
             lambda: _one(5.6, 3.8, plot_risk_coverage, found.curve),
         )
-    if (estimate := findings.dimension) is not None:
+    if (estimate := analysis.dimension) is not None:
         yield Picture(
             "dimension",
             "What speaks for each dimension",
             lambda: _row(len(measured_panels(estimate)), plot_dimension, estimate),
         )
-    if (goodness := findings.goodness) is not None:
+    if (goodness := analysis.goodness) is not None:
         yield Picture(
             "residuals",
             "Sorted residuals in their envelope, and runs of residuals beside simulated ones",
             lambda: _row(2, plot_residuals, goodness),
         )
-    if any(each.foretold for each in findings.check.observers):
+    if any(each.predicted for each in analysis.check.observers):
         yield Picture(
             "observers",
-            "Share of each observer's answers that a map of the others' foretells",
-            lambda: _observers(findings),
+            "Share of each observer's answers that a map of the others' predicts",
+            lambda: _observers(analysis),
         )
 
 
 # --- figures ----------------------------------------------------------------------------------
 
 
-def _mark_of(findings: Findings) -> str:
-    return f" ({PROVISIONAL})" if findings.is_provisional else ""
+def _mark_of(analysis: Analysis) -> str:
+    return f" ({PROVISIONAL})" if analysis.is_provisional else ""
 
 
-def _marked(draw: Callable[[Findings], Figure], findings: Findings) -> Figure:
+def _marked(draw: Callable[[Analysis], Figure], analysis: Analysis) -> Figure:
     """A picture that says so itself where it is provisional, for it may travel alone."""
-    figure = draw(findings)
-    if findings.is_provisional:
-        figure.suptitle(f"Provisional: {provisional(findings)}", color=COLOURS[1], fontsize=9)
+    figure = draw(analysis)
+    if analysis.is_provisional:
+        figure.suptitle(f"Provisional: {provisional(analysis)}", color=COLOURS[1], fontsize=9)
     return figure
 
 
-def _map(findings: Findings) -> Figure:
-    n, d = len(findings.objects), findings.n_components
-    level = findings.settings.level
+def _map(analysis: Analysis) -> Figure:
+    n, d = len(analysis.objects), analysis.n_components
+    level = analysis.settings.level
     if d == 2:
         width = 6.4 if n <= 40 else 8.0 if n <= 120 else 9.6
-        ends = np.array([each.interval for each in findings.objects])
+        ends = np.array([each.interval for each in analysis.objects])
         across, up = ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0)
         figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
-        plot_map(findings.ensemble, findings.names, level=level, ax=_bare(figure.subplots()))
+        plot_map(analysis.ensemble, analysis.names, level=level, ax=_bare(figure.subplots()))
         return figure
     size = 3.5 * (d - 1)
     figure = _figure(size, size)
@@ -174,16 +174,16 @@ def _map(findings: Findings) -> Figure:
     axes = [figure.add_subplot(grid[y - 1, x]) for x, y in pairs]
     for ax in axes:
         ax.spines[:].set(visible=True, color="0.88")
-    plot_pairs(findings.ensemble, findings.names, level=level, axes=axes)
+    plot_pairs(analysis.ensemble, analysis.names, level=level, axes=axes)
     return figure
 
 
-def _rows(findings: Findings) -> Figure:
+def _rows(analysis: Analysis) -> Figure:
     """Objects one below the other, the highest at the top, with their intervals."""
-    objects = sorted(findings.objects, key=lambda each: float(each.position[0]))
+    objects = sorted(analysis.objects, key=lambda each: float(each.position[0]))
     if len(objects) > MOST_ROWS:
-        figure, level = _figure(8.0, 3.4), findings.settings.level
-        plot_map(findings.ensemble, findings.names, level=level, ax=_bare(figure.subplots()))
+        figure, level = _figure(8.0, 3.4), analysis.settings.level
+        plot_map(analysis.ensemble, analysis.names, level=level, ax=_bare(figure.subplots()))
         return figure
     figure = _figure(6.4, 0.8 + 0.19 * len(objects))
     ax = figure.subplots()
@@ -202,14 +202,14 @@ def _rows(findings: Findings) -> Figure:
     return figure
 
 
-def _stimuli(findings: Findings) -> Figure:
+def _stimuli(analysis: Analysis) -> Figure:
     """Perceived values against stimuli, the picture of difference scaling."""
-    scale, level = findings.scale, findings.settings.level
+    scale, level = analysis.scale, analysis.settings.level
     assert scale is not None
     figure = _one(6.4, 4.6, plot_scale, scale, level=level)
     places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
     limits = scale.interval(level).tolist()
-    for each, (x, y), ends in zip(findings.objects, places, limits, strict=True):
+    for each, (x, y), ends in zip(analysis.objects, places, limits, strict=True):
         _mark(figure.axes[0], each, [x], [y], [x, x], ends)
     return figure
 
@@ -224,10 +224,10 @@ def _mark(
     ax.plot(x, y, gid=f"object-{each.number}", **dot)
 
 
-def _observers(findings: Findings) -> Figure:
-    shown = [each for each in findings.check.observers if each.foretold]
+def _observers(analysis: Analysis) -> Figure:
+    shown = [each for each in analysis.check.observers if each.predicted]
     low, high = np.array([each.interval for each in shown]).T
-    typical = findings.check.typical
+    typical = analysis.check.typical
     return _one(
         6.4,
         min(1.2 + 0.17 * len(shown), 8.0),
@@ -238,7 +238,7 @@ def _observers(findings: Findings) -> Figure:
         high,
         flagged=[bool(each.flags) for each in shown],
         typical=None if math.isnan(typical) else typical,
-        xlabel="share of answers foretold",
+        xlabel="share of answers predicted",
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tercet.metrics import reliability_table
-from tercet.report.findings import Claim, Findings
+from tercet.report.analysis import Analysis, Claim
 
 __all__ = ["MAKERS", "Cell", "Table", "tables"]
 
@@ -37,21 +37,21 @@ class Table:
         return text.getvalue()
 
 
-def tables(findings: Findings) -> dict[str, Table]:
+def tables(analysis: Analysis) -> dict[str, Table]:
     """All tables that there is something to put into, by their names."""
-    found = {name: make(findings) for name, make in MAKERS.items()}
+    found = {name: make(analysis) for name, make in MAKERS.items()}
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 
-def _objects(findings: Findings) -> Table:
-    d = findings.n_components
+def _objects(analysis: Analysis) -> Table:
+    d = analysis.n_components
     header = ["object", "answers"]
     for k in range(1, d + 1):
         header += [f"x{k}", f"x{k}_low", f"x{k}_high"]
     header += ["radius", "nearest", "nearest_probability", "second", "third"]
-    names = findings.names
+    names = analysis.names
     rows: list[list[Cell]] = []
-    for each in findings.objects:
+    for each in analysis.objects:
         row: list[Cell] = [each.name, each.answers]
         for k in range(d):
             row += [float(each.position[k]), *map(float, each.interval[k])]
@@ -62,21 +62,21 @@ def _objects(findings: Findings) -> Table:
     return Table("Objects: places, how sure they are, and nearest neighbours", header, rows)
 
 
-def _comparisons(findings: Findings) -> Table | None:
-    if findings.is_provisional:
+def _comparisons(analysis: Analysis) -> Table | None:
+    if analysis.is_provisional:
         return None
     header = ["kind", "anchor", "near", "far", "probability", "answers", "agreed"]
-    sure = findings.sureness
+    sure = analysis.certainty
     rows = [
-        *_claims("most certain", sure.most, findings),
-        *_claims("least certain", sure.least, findings),
-        *_claims("contested", sure.contested, findings),
+        *_claims("most certain", sure.most, analysis),
+        *_claims("least certain", sure.least, analysis),
+        *_claims("contested", sure.contested, analysis),
     ]
     return Table("Comparisons: most and least certain, and contested ones", header, rows)
 
 
-def _claims(kind: str, claims: Iterable[Claim], findings: Findings) -> list[list[Cell]]:
-    names, counted = findings.names, not findings.triplets.is_quadruplets
+def _claims(kind: str, claims: Iterable[Claim], analysis: Analysis) -> list[list[Cell]]:
+    names, counted = analysis.names, not analysis.triplets.is_quadruplets
     return [
         [
             kind,
@@ -91,8 +91,8 @@ def _claims(kind: str, claims: Iterable[Claim], findings: Findings) -> list[list
     ]
 
 
-def _observers(findings: Findings) -> Table | None:
-    records = findings.check.records()
+def _observers(analysis: Analysis) -> Table | None:
+    records = analysis.check.records()
     if not records:
         return None
     header = list(records[0])
@@ -100,10 +100,10 @@ def _observers(findings: Findings) -> Table | None:
     return Table("Observers: agreement with the others", header, rows)
 
 
-def _dimensions(findings: Findings) -> Table | None:
-    if findings.dimension is None:
+def _dimensions(analysis: Analysis) -> Table | None:
+    if analysis.dimension is None:
         return None
-    records = findings.dimension.records()
+    records = analysis.dimension.records()
     rows: list[list[Cell]] = [list(map(_cell, record.values())) for record in records]
     known = [any(row[k] is not None for row in rows) for k in range(len(rows[0]))]
     header = [title for title, keep in zip(records[0], known, strict=True) if keep]
@@ -111,10 +111,10 @@ def _dimensions(findings: Findings) -> Table | None:
     return Table("Dimensions: what speaks for each", header, kept)
 
 
-def _calibration(findings: Findings) -> Table | None:
-    if findings.foretold is None:
+def _calibration(analysis: Analysis) -> Table | None:
+    if analysis.held_out is None:
         return None
-    found = reliability_table(findings.foretold.probability)
+    found = reliability_table(analysis.held_out.probability)
     rows: list[list[Cell]] = [
         [float(low), float(high), int(count), _cell(confidence), _cell(accuracy)]
         for low, high, count, confidence, accuracy in zip(
@@ -127,26 +127,26 @@ def _calibration(findings: Findings) -> Table | None:
         )
     ]
     header = ["from", "to", "answers", "stated", "happened"]
-    return Table("Calibration: stated and true shares of foretold answers", header, rows)
+    return Table("Calibration: stated and true shares of predicted answers", header, rows)
 
 
-def _coverage(findings: Findings) -> Table | None:
-    if findings.foretold is None:
+def _coverage(analysis: Analysis) -> Table | None:
+    if analysis.held_out is None:
         return None
-    curve = findings.foretold.curve
+    curve = analysis.held_out.curve
     count = len(curve.coverage)
     chosen = np.unique(np.linspace(0, count - 1, min(count, CURVE_POINTS)).round().astype(int))
     rows: list[list[Cell]] = [
         [float(curve.confidence[i]), float(curve.coverage[i]), float(curve.risk[i])] for i in chosen
     ]
-    return Table("Risk and coverage of foretold answers", ["confidence", "coverage", "risk"], rows)
+    return Table("Risk and coverage of predicted answers", ["confidence", "coverage", "risk"], rows)
 
 
-def _scale(findings: Findings) -> Table | None:
-    scale = findings.scale
+def _scale(analysis: Analysis) -> Table | None:
+    scale = analysis.scale
     if scale is None:
         return None
-    limits = scale.interval(findings.settings.level)
+    limits = scale.interval(analysis.settings.level)
     labels = scale.names or tuple(map(str, range(len(scale.stimuli))))
     rows: list[list[Cell]] = [
         [label, float(stimulus), float(value), float(sd), float(low), float(high)]
@@ -158,11 +158,11 @@ def _scale(findings: Findings) -> Table | None:
     return Table("Perceptual scale", header, rows)
 
 
-def _questions(findings: Findings) -> Table | None:
-    found = findings.suggestions
+def _questions(analysis: Analysis) -> Table | None:
+    found = analysis.suggestions
     if found is None:
         return None
-    names = findings.names
+    names = analysis.names
     rows: list[list[Cell]] = [
         [names[anchor], names[one], names[other], float(score)]
         for (anchor, one, other), score in zip(found.array.tolist(), found.scores, strict=True)
@@ -179,7 +179,7 @@ def _cell(value: object) -> Cell:
     return None if value is None else str(value)
 
 
-MAKERS: dict[str, Callable[[Findings], Table | None]] = {
+MAKERS: dict[str, Callable[[Analysis], Table | None]] = {
     "objects": _objects,
     "comparisons": _comparisons,
     "observers": _observers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from tercet.report.analysis import Analysis
 from tercet.report.cautions import (
     MISFIT,
     WELL,
@@ -12,7 +13,6 @@ from tercet.report.cautions import (
     tell_calibration,
     tell_p,
 )
-from tercet.report.findings import Findings
 from tercet.uses.abstain.risk import percent
 
 __all__ = ["counted", "in_lines", "provisional", "summary", "tell_why_above"]
@@ -20,26 +20,26 @@ __all__ = ["counted", "in_lines", "provisional", "summary", "tell_why_above"]
 WIDTH = 100
 
 
-def summary(findings: Findings) -> list[str]:
+def summary(analysis: Analysis) -> list[str]:
     """What matters most, first the answers, then the map, then how far to trust it."""
-    said = [_about_data(findings), _about_map(findings), _about_sureness(findings)]
-    others = [_about_extremes, _about_foretold, _about_fit, _about_questions]
-    if findings.is_provisional:  # nothing that rests on where objects lie
-        others = [_about_foretold, *([_about_fit] if findings.chains_agree else [])]
-    said += [sentence for tell in others if (sentence := tell(findings))]
+    said = [_about_data(analysis), _about_map(analysis), _about_certainty(analysis)]
+    others = [_about_extremes, _about_held_out, _about_fit, _about_questions]
+    if analysis.is_provisional:  # nothing that rests on where objects lie
+        others = [_about_held_out, *([_about_fit] if analysis.chains_agree else [])]
+    said += [sentence for tell in others if (sentence := tell(analysis))]
     return said
 
 
-def in_lines(findings: Findings) -> str:
+def in_lines(analysis: Analysis) -> str:
     """The summary and what to be careful about, for a terminal."""
-    said = [f"- {sentence}" for sentence in summary(findings)]
-    said += [f"! {warning}" for warning in findings.warnings]
+    said = [f"- {sentence}" for sentence in summary(analysis)]
+    said += [f"! {warning}" for warning in analysis.warnings]
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said)
 
 
-def provisional(findings: Findings) -> str:
+def provisional(analysis: Analysis) -> str:
     """Why the map is provisional, in a few words."""
-    found, estimate = findings.diagnostics, findings.dimension
+    found, estimate = analysis.diagnostics, analysis.dimension
     if found is not None and not found.agree:
         return f"the chains did not agree (R-hat {found.r_hat:.2f}, should be below {found.limit})"
     if estimate is not None and estimate.hangs_on is None:
@@ -47,9 +47,9 @@ def provisional(findings: Findings) -> str:
     return "how many dimensions the answers need is not decided"
 
 
-def tell_why_above(findings: Findings) -> str:
-    """Why more answers are foretold than the noise ceiling says, where that is so."""
-    found, ceiling = findings.foretold, findings.check.ceiling
+def tell_why_above(analysis: Analysis) -> str:
+    """Why more answers are predicted than the noise ceiling says, where that is so."""
+    found, ceiling = analysis.held_out, analysis.check.ceiling
     if found is None or ceiling is None or found.accuracy <= ceiling.accuracy:
         return ""
     return (
@@ -61,29 +61,29 @@ def tell_why_above(findings: Findings) -> str:
 # --- the summary ------------------------------------------------------------------------------
 
 
-def _about_data(findings: Findings) -> str:
-    counts = findings.check.counts
+def _about_data(analysis: Analysis) -> str:
+    counts = analysis.check.counts
     who = "" if counts.observers is None else f" of {counted(counts.observers, 'observer')}"
     return (
         f"{counted(counts.answers, 'answer')}{who} about {counted(counts.objects, 'object')}, read "
-        f"from {findings.reading.title}."
+        f"from {analysis.reading.title}."
     )
 
 
-def _about_map(findings: Findings) -> str:
-    d = findings.n_components
+def _about_map(analysis: Analysis) -> str:
+    d = analysis.n_components
     shown = f"a map of {d} dimensions" if d > 1 else "a scale, in one dimension"
-    if findings.kind == "scale":
+    if analysis.kind == "scale":
         return f"They are shown as {shown}."
-    said = [f"They are shown as {shown}.", *_about_dimension(findings), findings.dimension_note]
-    if not findings.is_provisional:
-        said.append(_about_axes(findings))
+    said = [f"They are shown as {shown}.", *_about_dimension(analysis), analysis.dimension_note]
+    if not analysis.is_provisional:
+        said.append(_about_axes(analysis))
     return " ".join(part for part in said if part)
 
 
-def _about_dimension(findings: Findings) -> list[str]:
+def _about_dimension(analysis: Analysis) -> list[str]:
     """What was tried, and what it says."""
-    estimate = findings.dimension
+    estimate = analysis.dimension
     if estimate is None:
         return []
     tried = [row.dimension for row in estimate.rows]
@@ -127,31 +127,31 @@ def _predict(count: int) -> str:
     return "predicts" if count == 1 else "predict"
 
 
-def _about_axes(findings: Findings) -> str:
+def _about_axes(analysis: Analysis) -> str:
     """How much of the spread lies along the first dimension, where there are several."""
-    if findings.n_components == 1:
+    if analysis.n_components == 1:
         return ""
-    variance = findings.ensemble.point_mean().var(axis=0)
+    variance = analysis.ensemble.point_mean().var(axis=0)
     return f"{percent(variance[0] / variance.sum())} of its spread is along the first dimension."
 
 
-def _about_sureness(findings: Findings) -> str:
-    if findings.is_provisional:
+def _about_certainty(analysis: Analysis) -> str:
+    if analysis.is_provisional:
         return (
-            f"The map is provisional: {provisional(findings)}. How sure it is of a comparison "
+            f"The map is provisional: {provisional(analysis)}. How sure it is of a comparison "
             "cannot be said."
         )
-    sure = findings.sureness
+    sure = analysis.certainty
     return (
-        f"The map is sure (above {percent(findings.settings.level)}) of {percent(sure.share)} of "
+        f"The map is sure (above {percent(analysis.settings.level)}) of {percent(sure.share)} of "
         f"all comparisons of two distances from one object. If the model is right, about "
         f"{percent(sure.expected_error)} of all its comparisons are wrong."
     )
 
 
-def _about_extremes(findings: Findings) -> str:
+def _about_extremes(analysis: Analysis) -> str:
     # The ends of a perceptual scale are 0 and 1 by convention, not by knowledge.
-    known = findings.objects if findings.scale is None else findings.objects[1:-1]
+    known = analysis.objects if analysis.scale is None else analysis.objects[1:-1]
     by_radius = sorted(known, key=lambda each: each.radius)
     best, worst = by_radius[0], by_radius[-1]
     if worst.radius > 1e6 * best.radius:
@@ -163,20 +163,20 @@ def _about_extremes(findings: Findings) -> str:
     )
 
 
-def _about_foretold(findings: Findings) -> str:
-    found = findings.foretold
+def _about_held_out(analysis: Analysis) -> str:
+    found = analysis.held_out
     if found is None:
         return ""
     said = (
-        f"Maps that have not seen an answer foretell {percent(found.accuracy)} of the answers "
+        f"Maps that have not seen an answer predict {percent(found.accuracy)} of the answers "
         f"(standard error {percent(found.accuracy_error)})"
     )
-    if (ceiling := findings.check.ceiling) is not None:
+    if (ceiling := analysis.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         blind = " and of models that do not know who answers"
         said += (
             "; the noise ceiling, of comparisons like the repeated ones"
-            f"{blind if findings.check.counts.observers != 1 else ''}, is "
+            f"{blind if analysis.check.counts.observers != 1 else ''}, is "
             f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
         )
     how = "are close to what happens"
@@ -185,13 +185,13 @@ def _about_foretold(findings: Findings) -> str:
     if not is_calibrated(found):
         how = "are off what happens"
     return (
-        f"{said}.{tell_why_above(findings)} Their stated probabilities {how}: they differ "
+        f"{said}.{tell_why_above(analysis)} Their stated probabilities {how}: they differ "
         f"{tell_calibration(found)}."
     )
 
 
-def _about_fit(findings: Findings) -> str:
-    if (goodness := findings.goodness) is not None:
+def _about_fit(analysis: Analysis) -> str:
+    if (goodness := analysis.goodness) is not None:
         poor = min(goodness.runs_p, goodness.deviance_p) < MISFIT
         word = "does not fit well" if poor else "fits"
         return (
@@ -199,23 +199,23 @@ def _about_fit(findings: Findings) -> str:
             f"(simulated answers fit no better: {tell_p(goodness.deviance_p)}; runs of residuals: "
             f"{tell_p(goodness.runs_p)})."
         )
-    fit = findings.lack_of_fit
+    fit = analysis.lack_of_fit
     if fit is None:
         return ""
     if fit.p_value < MISFIT:
         return (
             "On repeated comparisons the model does not fit: the answers deviate from it "
             f"{fit.ratio:.2f} times as much as noise would ({tell_p(fit.p_value)}). Read the "
-            f"{'ellipses' if findings.n_components > 1 else 'intervals'} with care."
+            f"{'ellipses' if analysis.n_components > 1 else 'intervals'} with care."
         )
     return f"On repeated comparisons nothing speaks against the model (p = {fit.p_value:.2f})."
 
 
-def _about_questions(findings: Findings) -> str:
-    if findings.suggestions is None or not len(findings.suggestions):
+def _about_questions(analysis: Analysis) -> str:
+    if analysis.suggestions is None or not len(analysis.suggestions):
         return ""
-    anchor, one, other = findings.suggestions.array[0].tolist()
-    names = findings.names
+    anchor, one, other = analysis.suggestions.array[0].tolist()
+    names = analysis.names
     return (
         f"The question that would tell most now: is {names[anchor]} closer to {names[one]} or to "
         f"{names[other]}?"

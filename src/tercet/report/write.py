@@ -9,8 +9,8 @@ from pathlib import Path
 from tercet.errors import InputError
 from tercet.files import check_place, identity, is_stream, write_whole
 from tercet.plots.axes import require_matplotlib
+from tercet.report.analysis import Analysis
 from tercet.report.as_json import as_json
-from tercet.report.findings import Findings
 from tercet.report.page import page
 from tercet.report.pictures import KEYS, KINDS, draw_pictures
 from tercet.report.tables import MAKERS, tables
@@ -61,14 +61,14 @@ def check_target(out: Path | str, *answers: Path | str) -> None:
             raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def write_report(findings: Findings, out: Path | str) -> list[Path]:
+def write_report(analysis: Analysis, out: Path | str) -> list[Path]:
     """Write the report, and say which files it is.
 
     Everything is made before the first file is written, and each file is written whole.
 
     Parameters
     ----------
-    findings : Findings
+    analysis : Analysis
         From `analyse`.
     out : Path or str
         A file that ends in .html; or a folder, which gets report.html, report.json, the tables as
@@ -82,7 +82,7 @@ def write_report(findings: Findings, out: Path | str) -> list[Path]:
     check_target(out)
     target = Path(out)
     is_page = _is_page(target)
-    whole = {target.name: page(findings).encode("utf-8")} if is_page else _contents(findings)
+    whole = {target.name: page(analysis).encode("utf-8")} if is_page else _contents(analysis)
     folder = target.parent if is_page else target
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def write_report(findings: Findings, out: Path | str) -> list[Path]:
         written = [folder / file for file in whole]
         if not is_page:
             written.append(folder / "map.npz")
-            findings.ensemble.save(written[-1])
+            analysis.ensemble.save(written[-1])
     except BrokenPipeError:  # whoever reads from a pipe has had enough
         raise
     except OSError as error:
@@ -113,14 +113,14 @@ def _is_page(target: Path) -> bool:
     return (target.suffix.lower() in PAGES and not target.is_dir()) or is_stream(target)
 
 
-def _contents(findings: Findings) -> dict[str, bytes]:
+def _contents(analysis: Analysis) -> dict[str, bytes]:
     """The files of a folder, by their names."""
     found = {
-        "report.html": page(findings).encode("utf-8"),
-        "report.json": json.dumps(as_json(findings), indent=1, allow_nan=False).encode("utf-8"),
+        "report.html": page(analysis).encode("utf-8"),
+        "report.json": json.dumps(as_json(analysis), indent=1, allow_nan=False).encode("utf-8"),
     }
-    for key, table in tables(findings).items():
+    for key, table in tables(analysis).items():
         found[f"{key}.csv"] = table.csv().encode("utf-8", "replace")
-    for picture in draw_pictures(findings).values():
+    for picture in draw_pictures(analysis).values():
         found |= picture.files()
     return found

@@ -1,4 +1,4 @@
-"""Answers foretold by draws that have not seen them, or are reweighted as if they had not.
+"""Answers predicted by draws that have not seen them, or are reweighted as if they had not.
 
 *Leave one out* reweights the draws of one fit: Pareto-smoothed importance sampling, PSIS (Vehtari,
 Gelman & Gabry 2017), as ArviZ computes it.
@@ -109,7 +109,7 @@ def held_out(
     ensemble, triplets, units
         As in `leave_one_out`, the answers being new.
     jointly : bool
-        Whether the answers of a unit are foretold together; else each on its own, and summed.
+        Whether the answers of a unit are predicted together; else each on its own, and summed.
     """
     log_density, probability = np.empty(units.max() + 1), np.empty(len(triplets))
     for rows, starts in _blocks(units, len(ensemble)):

@@ -6,8 +6,8 @@ import base64
 import json
 import shlex
 
+from tercet.report.analysis import Analysis
 from tercet.report.as_json import as_json
-from tercet.report.findings import Findings
 from tercet.report.markup import Section, items, name, paragraphs, text
 from tercet.report.methods import citations, methods
 from tercet.report.parts import Parts
@@ -18,10 +18,10 @@ __all__ = ["downloads_section", "footer", "methods_section"]
 
 def methods_section(parts: Parts) -> Section:
     """A paragraph for a paper, and what it cites."""
-    findings = parts.findings
+    analysis = parts.analysis
     body = (
         '<blockquote id="methods-text" class="methods">'
-        f"{paragraphs([methods(findings)])}{items(citations(findings), 'ol')}</blockquote>"
+        f"{paragraphs([methods(analysis)])}{items(citations(analysis), 'ol')}</blockquote>"
         '<p><button type="button" class="copy" data-copy="methods-text" hidden>Copy</button></p>'
     )
     return Section("methods", "Methods, for a paper", body)
@@ -34,7 +34,7 @@ def downloads_section(parts: Parts) -> Section:
         count = "1 row" if len(found.rows) == 1 else f"{len(found.rows)} rows"
         link = _link(f"{key}.csv", "text/csv", found.csv())
         rows.append(f"<li>{link}<span>{text(found.title)} ({count})</span></li>")
-    everything = json.dumps(as_json(parts.findings), allow_nan=False)
+    everything = json.dumps(as_json(parts.analysis), allow_nan=False)
     link = _link("report.json", "application/json", everything)
     rows.append(f"<li>{link}<span>Everything, for programs</span></li>")
     return Section(
@@ -45,29 +45,29 @@ def downloads_section(parts: Parts) -> Section:
     )
 
 
-def footer(findings: Findings) -> str:
+def footer(analysis: Analysis) -> str:
     """Versions, seed, settings, and the command that makes the page again."""
-    versions = ", ".join(f"{key} {value}" for key, value in findings.versions.items())
-    command = _command(findings)
+    versions = ", ".join(f"{key} {value}" for key, value in analysis.versions.items())
+    command = _command(analysis)
     return (
         "<footer><h2>How this page was made</h2><p>From "
-        f"{name(file_name(findings))}, read as {text(findings.reading.title)}, with the seed "
-        f"{findings.settings.seed}. {text(versions)}.</p><p>To make it again:</p>"
+        f"{name(file_name(analysis))}, read as {text(analysis.reading.title)}, with the seed "
+        f"{analysis.settings.seed}. {text(versions)}.</p><p>To make it again:</p>"
         f"<pre><code>{text(command)}</code></pre></footer>"
     )
 
 
-def _command(findings: Findings) -> str:
-    settings = findings.settings
-    words = ["tercet", "report", file_name(findings), "--format", findings.reading.format]
-    if findings.reading.columns:
-        pairs = (f"{word}={title}" for word, title in findings.reading.columns.items())
+def _command(analysis: Analysis) -> str:
+    settings = analysis.settings
+    words = ["tercet", "report", file_name(analysis), "--format", analysis.reading.format]
+    if analysis.reading.columns:
+        pairs = (f"{word}={title}" for word, title in analysis.reading.columns.items())
         words += ["--columns", ",".join(pairs)]
-    if findings.reading.named:
+    if analysis.reading.named:
         words += ["--names", "names.txt"]
-    if findings.reading.left_out:
-        words += ["--leave-out", ",".join(findings.reading.left_out)]
-    words += ["--skip-invalid"] if findings.reading.skip_invalid else []
+    if analysis.reading.left_out:
+        words += ["--leave-out", ",".join(analysis.reading.left_out)]
+    words += ["--skip-invalid"] if analysis.reading.skip_invalid else []
     if settings.dimension is not None:
         words += ["--dim", str(settings.dimension)]
     if settings.dimensions is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tercet.report.findings import Findings
+from tercet.report.analysis import Analysis
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
 from tercet.uses.abstain.risk import percent
@@ -17,16 +17,16 @@ __all__ = ["data_section"]
 
 def data_section(parts: Parts) -> Section:
     """What was read, counts, repeats and connectedness."""
-    findings = parts.findings
-    rows = [*_counts(findings), *_repeats(findings.check), *_whole(findings.check)]
-    body = paragraphs(findings.reading.sentences()) + table(
+    analysis = parts.analysis
+    rows = [*_counts(analysis), *_repeats(analysis.check), *_whole(analysis.check)]
+    body = paragraphs(analysis.reading.sentences()) + table(
         ["what", "found"], rows_of(rows), "What was checked"
     )
     return Section("data", "The answers", body)
 
 
-def _counts(findings: Findings) -> Iterator[tuple[str, str]]:
-    counts = findings.check.counts
+def _counts(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    counts = analysis.check.counts
     yield "answers", f"{counts.answers}"
     yield "different comparisons", f"{counts.comparisons}"
     yield "objects", f"{counts.objects}"

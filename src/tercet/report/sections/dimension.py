@@ -10,16 +10,16 @@ __all__ = ["dimension_section"]
 
 def dimension_section(parts: Parts) -> Section:
     """The evidence, or that the dimension was given."""
-    findings = parts.findings
-    found, d = findings.dimension, findings.n_components
+    analysis = parts.analysis
+    found, d = analysis.dimension, analysis.n_components
     shown = f"The map has {d} dimension{'' if d == 1 else 's'}."
     if found is None:
-        body = paragraphs([shown, findings.dimension_note])
+        body = paragraphs([shown, analysis.dimension_note])
         return Section("dimension", "How many dimensions", body)
     caption = (
-        "Answers that were left out are foretold better with each dimension that is needed, and no "
-        "better, or worse, with one too many. Bars are one standard error; the grey band is the "
-        "recommended dimension."
+        "Each dimension that is needed predicts held-out answers better; one too many predicts "
+        "them no better, or worse. Bars are one standard error; the grey band is the recommended "
+        "dimension."
     )
     if found.disagreeing:
         caption += (
@@ -28,7 +28,7 @@ def dimension_section(parts: Parts) -> Section:
         )
     if found.dimension is None:
         shown = f"The number of dimensions is not decided; the map shows {d}."
-    body = paragraphs([shown, found.reason, findings.dimension_note]) + parts.picture(
+    body = paragraphs([shown, found.reason, analysis.dimension_note]) + parts.picture(
         "dimension", caption, behind=("dimensions",)
     )
     return Section("dimension", "How many dimensions", body)

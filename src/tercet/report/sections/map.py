@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tercet.report.findings import Findings, Object
+from tercet.report.analysis import Analysis, Object
 from tercet.report.markup import Section, as_data, prose
 from tercet.report.parts import Parts
 from tercet.report.words import provisional
@@ -15,38 +15,38 @@ __all__ = ["map_section"]
 
 def map_section(parts: Parts) -> Section:
     """The picture, how to read it, and the numbers behind it."""
-    findings = parts.findings
-    title = "The scale" if findings.n_components == 1 else "The map"
-    data = as_data([_tip(each, findings) for each in findings.objects])
+    analysis = parts.analysis
+    title = "The scale" if analysis.n_components == 1 else "The map"
+    data = as_data([_tip(each, analysis) for each in analysis.objects])
     banner = ""
-    if findings.is_provisional:
+    if analysis.is_provisional:
         more = (
             "Maps with other numbers of dimensions look different."
-            if findings.chains_agree
+            if analysis.chains_agree
             else "Places and their uncertainty mix several different maps."
         )
-        why = f"Provisional: {provisional(findings)}. {more}"
+        why = f"Provisional: {provisional(analysis)}. {more}"
         banner = f'<p class="provisional">{prose(why)}</p>'
     body = (
-        f"{banner}{parts.picture('map', _reading(findings), behind=('objects', 'scale'))}"
+        f"{banner}{parts.picture('map', _reading(analysis), behind=('objects', 'scale'))}"
         f'<script type="application/json" id="map-data">{data}</script>'
     )
     return Section("map", title, body)
 
 
-def _reading(findings: Findings) -> str:
+def _reading(analysis: Analysis) -> str:
     """How to read the picture, as plain text."""
-    level = percent(findings.settings.level)
-    d, draws = findings.n_components, f"{findings.ensemble.n_samples} maps that fit the answers"
-    if findings.kind != "posterior":
-        draws = f"{findings.ensemble.n_samples} maps, each of answers drawn anew"
-    held = f"where it may be {_given(findings)}"
-    if not findings.chains_agree:
+    level = percent(analysis.settings.level)
+    d, draws = analysis.n_components, f"{analysis.ensemble.n_samples} maps that fit the answers"
+    if analysis.kind != "posterior":
+        draws = f"{analysis.ensemble.n_samples} maps, each of answers drawn anew"
+    held = f"where it may be {_given(analysis)}"
+    if not analysis.chains_agree:
         held = "the draws, which do not agree"
-    if findings.scale is not None:
+    if analysis.scale is not None:
         return (
             "How far apart stimuli look: the perceived value of each, with a line that holds "
-            f"{level} of {findings.ensemble.n_samples} scales, each of answers drawn anew. The "
+            f"{level} of {analysis.ensemble.n_samples} scales, each of answers drawn anew. The "
             "first stimulus is 0 and the last is 1."
         )
     if d == 1:
@@ -55,7 +55,7 @@ def _reading(findings: Findings) -> str:
             f"{held}. Only the order and the ratios of distances mean something: the scale may be "
             "turned around, moved and stretched."
         )
-    certain = "" if findings.is_provisional else ": which comparisons are certain is told below"
+    certain = "" if analysis.is_provisional else ": which comparisons are certain is told below"
     seen = "Each panel shows two of the dimensions, the widest first. " if d > 2 else ""
     return (
         f"{seen}A point is where an object lies on average over {draws}; its ellipse holds {level} "
@@ -65,16 +65,16 @@ def _reading(findings: Findings) -> str:
     )
 
 
-def _given(findings: Findings) -> str:
+def _given(analysis: Analysis) -> str:
     """What an ellipse takes for granted."""
-    many = findings.check.counts.observers
+    many = analysis.check.counts.observers
     whose = "the pooled map of these observers" if many != 1 else "the map of this observer"
     return f"on {whose}, if the model and the number of dimensions are right"
 
 
-def _tip(each: Object, findings: Findings) -> dict[str, Any]:
+def _tip(each: Object, analysis: Analysis) -> dict[str, Any]:
     """What is shown of an object, in words and numbers that need no more work."""
-    level = percent(findings.settings.level)
+    level = percent(analysis.settings.level)
     places = [
         f"{_number(at)} ({_number(low)} to {_number(high)})"
         for at, (low, high) in zip(each.position.tolist(), each.interval.tolist(), strict=True)
@@ -83,7 +83,7 @@ def _tip(each: Object, findings: Findings) -> dict[str, Any]:
     return {
         "name": each.name,
         "facts": [
-            *(["provisional"] if findings.is_provisional else []),
+            *(["provisional"] if analysis.is_provisional else []),
             f"in {count}",
             f"position {', '.join(places)}; in brackets {level} intervals",
             f"give or take {each.radius:.2f}",
@@ -91,7 +91,7 @@ def _tip(each: Object, findings: Findings) -> dict[str, Any]:
         "neighbours": [
             {
                 "object": other.object,
-                "name": findings.objects[other.object].name,
+                "name": analysis.objects[other.object].name,
                 "distance": f"{other.distance:.2f}",
                 "probability": _chance(other.probability),
             }

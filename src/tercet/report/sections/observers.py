@@ -14,7 +14,7 @@ __all__ = ["observers_section"]
 
 def observers_section(parts: Parts) -> Section:
     """Each observer beside the others, or why there is nothing to say."""
-    check = parts.findings.check
+    check = parts.analysis.check
     if not check.observers:
         body = "<p>Who gave each answer is not known, so observers could not be checked.</p>"
         return Section("observers", "Observers", body)
@@ -25,7 +25,7 @@ def observers_section(parts: Parts) -> Section:
     said = []
     if not math.isnan(check.typical):
         said.append(
-            f"A map of the others' answers foretells {percent(check.typical)} of the typical "
+            f"A map of the others' answers predicts {percent(check.typical)} of the typical "
             "observer's."
         )
     said += [f"{each.observer}: {', '.join(each.flags)}." for each in flagged[:8]]
@@ -40,7 +40,7 @@ def observers_section(parts: Parts) -> Section:
     if check.catch_trials:
         said.append(f"{check.catch_passed} of {check.catch_trials} catch trials were passed.")
     caption = (
-        "How many of each observer's answers a map of the others' foretells, with 95 % intervals. "
+        "How many of each observer's answers a map of the others' predicts, with 95 % intervals. "
         "At 50 %, the grey line, answers are like guesses. Those in orange need attention."
     )
     picture = parts.picture("observers", caption) + parts.behind(("observers",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tercet.report.findings import Findings
+from tercet.report.analysis import Analysis
 from tercet.report.markup import Section, name, table, text
 from tercet.report.parts import Parts
 
@@ -16,11 +16,11 @@ _WHY = {
 
 def questions_section(parts: Parts) -> Section:
     """Comparisons whose answers would tell most."""
-    found, names = parts.findings.suggestions, parts.findings.names
+    found, names = parts.analysis.suggestions, parts.analysis.names
     if found is None:
-        return Section("questions", "What to ask next", f"<p>{text(_none(parts.findings))}</p>")
+        return Section("questions", "What to ask next", f"<p>{text(_none(parts.analysis))}</p>")
     why = _WHY.get(found.strategy, "")
-    if parts.findings.is_provisional:
+    if parts.analysis.is_provisional:
         why = "The map is provisional, and these were chosen with it: others may tell more."
     body = [
         "<p>",
@@ -40,10 +40,10 @@ def questions_section(parts: Parts) -> Section:
     return Section("questions", "What to ask next", "".join(body))
 
 
-def _none(findings: Findings) -> str:
+def _none(analysis: Analysis) -> str:
     """Why nothing is suggested."""
-    if findings.kind == "scale":
+    if analysis.kind == "scale":
         return "Questions are suggested for maps, and this is a scale."
-    if findings.triplets.is_quadruplets:
+    if analysis.triplets.is_quadruplets:
         return "Questions are suggested for answers about three objects; these are about four."
     return "No question was asked for, or none is left that was not answered."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tercet.report.analysis import Analysis, HeldOut
 from tercet.report.cautions import MISFIT, tell_calibration, tell_p
-from tercet.report.findings import Findings, Foretold
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
 from tercet.report.words import tell_why_above
@@ -19,29 +19,29 @@ __all__ = ["abstain_section", "trust_section"]
 
 def trust_section(parts: Parts) -> Section:
     """Whether confidence is deserved, and whether the model fits."""
-    findings = parts.findings
+    analysis = parts.analysis
     body = []
-    if findings.kind != "scale":
+    if analysis.kind != "scale":
         body.append("<h3>Calibration: is it as good as its word?</h3>")
-    if findings.foretold is not None:
-        body.append(paragraphs([_calibrated(findings.foretold)]))
+    if analysis.held_out is not None:
+        body.append(paragraphs([_calibrated(analysis.held_out)]))
         caption = (
-            "Of the answers that were foretold with 80 % confidence 80 % should come out right. On "
+            "Of the answers predicted with 80 % confidence, 80 % should come out right. On "
             "the diagonal the map is as good as its word, below it too bold, above it too "
             "cautious. A large dot stands for many answers."
         )
         body.append(parts.picture("calibration", caption, behind=("calibration",)))
-    elif findings.kind != "scale":
-        body.append("<p>There are too few answers to leave some out and foretell them.</p>")
+    elif analysis.kind != "scale":
+        body.append("<p>There are too few answers to leave some out and predict them.</p>")
     body.append("<h3>Goodness of fit</h3>")
-    lack = findings.lack_of_fit if findings.chains_agree else None
-    fit = [*_fit(lack), *_scale_fit(findings.goodness)]
-    rows = rows_of([*_scores(findings), *fit, *_draws(findings)])
+    lack = analysis.lack_of_fit if analysis.chains_agree else None
+    fit = [*_fit(lack), *_scale_fit(analysis.goodness)]
+    rows = rows_of([*_scores(analysis), *fit, *_draws(analysis)])
     body.append(table(["what", "found", "in words"], rows, "Goodness of fit"))
     residuals = (
         "Left: how far each answer is from what the scale says, sorted; it should stay within the "
         "band. Right: how often the sign of these changes, in the order of what the scale "
-        "foretells, beside simulations; few changes mean that the scale misses something."
+        "predicts, beside simulations; few changes mean that the scale misses something."
     )
     body.append(parts.picture("residuals", residuals))
     return Section("trust", "How far to trust it", "".join(body))
@@ -49,11 +49,11 @@ def trust_section(parts: Parts) -> Section:
 
 def abstain_section(parts: Parts) -> Section | None:
     """What it gains to predict only where the map is sure; None where nothing was left out."""
-    found = parts.findings.foretold
+    found = parts.analysis.held_out
     if found is None:
         return None
     everything = float(found.curve.risk[-1])
-    said = [f"Foretelling every answer, the map is wrong in {percent(everything)}."]
+    said = [f"Predicting every answer, the map is wrong in {percent(everything)}."]
     for threshold in (0.8, 0.9):
         at = found.curve.at(threshold)
         if at.coverage > 0.0:
@@ -69,30 +69,30 @@ def abstain_section(parts: Parts) -> Section | None:
     return Section("abstain", "When to abstain", paragraphs(said) + picture)
 
 
-def _calibrated(found: Foretold) -> str:
+def _calibrated(found: HeldOut) -> str:
     return (
-        f"Every answer was foretold by maps that had not seen it ({found.how}). Confidence and the "
-        f"share that came out right differ {tell_calibration(found)}. This is about what people "
+        f"Held-out answers were predicted ({found.how}). Confidence and the share that "
+        f"came out right differ {tell_calibration(found)}. This is about what people "
         "answer, which noise keeps from ever being certain; how sure the map is of the truth is "
         "another question."
     )
 
 
-def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
-    found, ceiling = findings.foretold, findings.check.ceiling
+def _scores(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
+    found, ceiling = analysis.held_out, analysis.check.ceiling
     if found is None:
         return
     accuracy = f"{percent(found.accuracy)} ± {percent(found.accuracy_error)}"
     if ceiling is None:
-        why = findings.check.no_repeats or "too few comparisons were asked more than once"
+        why = analysis.check.no_repeats or "too few comparisons were asked more than once"
         best = f"A coin has 50 %. The most possible is unknown: {why}."
     else:
         best = (
-            f"A coin has 50 %. On comparisons like the repeated ones a model{_blind(findings)} can "
+            f"A coin has 50 %. On comparisons like the repeated ones a model{_blind(analysis)} can "
             f"have at most about {percent(ceiling.accuracy)} (noise ceiling)."
-            f"{tell_why_above(findings)}"
+            f"{tell_why_above(analysis)}"
         )
-    yield "unseen answers foretold", accuracy, best
+    yield "unseen answers predicted", accuracy, best
     coin = f"Less is better. A coin has {math.log(2.0):.3f}."
     if ceiling is not None:
         coin = f"{coin[:-1]}, such a model on such comparisons at least {ceiling.log_loss:.3f}."
@@ -106,9 +106,9 @@ def _scores(findings: Findings) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _blind(findings: Findings) -> str:
+def _blind(analysis: Analysis) -> str:
     """What the models have in common that the noise ceiling is of; nothing of one observer's."""
-    if findings.check.counts.observers == 1:
+    if analysis.check.counts.observers == 1:
         return ""
     return " that does not know who answers, such as this one,"
 
@@ -141,14 +141,14 @@ def _scale_fit(found: GoodnessOfFit | None) -> Iterator[tuple[str, str, str]]:
     yield "runs of residuals", f"{found.runs:.0f}; {tell_p(found.runs_p)}", words
 
 
-def _draws(findings: Findings) -> Iterator[tuple[str, str, str]]:
-    found = findings.diagnostics
+def _draws(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
+    found = analysis.diagnostics
     if found is None:
-        drawn = "scales" if findings.kind == "scale" else "maps"
+        drawn = "scales" if analysis.kind == "scale" else "maps"
         yield (
             drawn,
-            f"{findings.ensemble.n_samples} of answers drawn anew",
-            f"A bootstrap: {findings.why}.",
+            f"{analysis.ensemble.n_samples} of answers drawn anew",
+            f"A bootstrap: {analysis.why}.",
         )
         return
     fewest = min(found.ess_bulk, found.ess_tail)

@@ -71,7 +71,7 @@ class Promise:
         ----------
         Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
         """
-        confidence, near = foretell(self.ensemble, Q)
+        confidence, near = predict(self.ensemble, Q)
         sure = confidence > (1.0 if self.threshold is None else self.threshold)
         return np.where(sure, np.where(near, 1, -1), 0)
 
@@ -86,7 +86,7 @@ class Promise:
         return textwrap.fill(self.reason, 100)
 
 
-def foretell(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
+def predict(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
     """How probable the likelier answer is (m,), rounded, and whether it is "near" (m,)."""
     p = ensemble.answer_probability(Q)
     return np.asarray(np.maximum(p, 1.0 - p).round(DECIMALS)), p > 0.5

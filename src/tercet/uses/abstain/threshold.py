@@ -17,7 +17,7 @@ from tercet.metrics import check_threshold
 from tercet.provenance import Seed, entropy_of, seed_for
 from tercet.simulate import random_comparisons
 from tercet.triplets import Triplets, as_triplets
-from tercet.uses.abstain.promise import Promise, foretell
+from tercet.uses.abstain.promise import Promise, predict
 from tercet.uses.abstain.walk import (
     Floats,
     Walk,
@@ -44,7 +44,7 @@ def choose_threshold(
     thresholds: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> Promise:
-    """Choose the threshold above which at most the share ``error`` of answers is foretold wrongly.
+    """Choose the threshold above which at most the share ``error`` of answers is predicted wrongly.
 
     Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei, 2021) with a fixed sequence of
     thresholds. The candidates are laid down before a hold-out answer is looked at, and tested from
@@ -103,7 +103,7 @@ def choose_threshold(
     grid = None if thresholds is None else _check_grid(thresholds)
     rng = np.random.default_rng(seed_for(entropy_of(random_state)))
 
-    confidence, near = foretell(ensemble, answers)
+    confidence, near = predict(ensemble, answers)
     held = shuffle(confidence[rows], ~near[rows], labels, rng)
     pilots = np.empty(0) if grid is not None else _pilots(ensemble)
 
@@ -185,7 +185,7 @@ def independent_unit(triplets: Triplets) -> str:
 def _pilots(ensemble: Ensemble) -> Floats:
     """Confidence of random comparisons of the objects, the same for every hold-out."""
     asked = random_comparisons(ensemble.n_objects, PILOTS, replace=True, random_state=0)
-    return foretell(ensemble, asked)[0]
+    return predict(ensemble, asked)[0]
 
 
 # ---- checks

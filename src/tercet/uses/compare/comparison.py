@@ -33,7 +33,7 @@ class ModelScore(NamedTuple):
         Log-loss less that of the best, and the standard error of that difference: both models are
         judged on the same units, so it is smaller than the two errors suggest.
     weight : float or None
-        Stacking weight: its share in the mixture of the models that foretells best.
+        Stacking weight: its share in the mixture of the models that predicts best.
     accuracy, accuracy_se : float
         Share of the left-out answers that were given a probability above ½.
     source : str
@@ -77,7 +77,7 @@ class Comparison:
     unit : str
         What was left out together.
     n_units, n_answers : int
-        That were foretold.
+        That were predicted.
     ceiling : NoiseCeiling or None
         What a model that does not know who answers could reach on the comparisons that were asked
         more than once.
@@ -158,7 +158,7 @@ def _about_likelihood(found: Comparison, likely: list[ModelScore]) -> list[str]:
     best, *rest = likely
     assert best.log_loss is not None
     said = [
-        f"{best.model} foretells answers best: log-loss {best.log_loss:.3f} per answer (a coin has "
+        f"{best.model} predicts answers best: log-loss {best.log_loss:.3f} per answer (a coin has "
         f"{COIN:.3f}), {best.accuracy:.1%} of the answers."
     ]
     if best.log_loss > COIN:
@@ -198,7 +198,7 @@ def _about_ceiling(found: Comparison) -> list[str]:
         return []
     low, high = found.ceiling.accuracy_interval
     return [
-        f"On comparisons asked more than once it foretells {found.repeated_accuracy:.1%} of the "
+        f"On comparisons asked more than once it predicts {found.repeated_accuracy:.1%} of the "
         f"answers; the noise ceiling is {found.ceiling.accuracy:.1%} (95 % interval {low:.1%} to "
         f"{high:.1%})."
     ]
@@ -209,7 +209,9 @@ def _about_accuracy(others: list[ModelScore], likely: list[ModelScore]) -> str:
         f"{score.model} {score.accuracy:.1%} ± {score.accuracy_se:.1%} ({score.source})"
         for score in others + likely[:1]
     ]
-    return f"Without a likelihood only the share of foretold answers compares: {', '.join(shares)}."
+    return (
+        f"Without a likelihood only the share of predicted answers compares: {', '.join(shares)}."
+    )
 
 
 def _caveats(found: Comparison) -> list[str]:

@@ -1,8 +1,8 @@
-"""How well models foretell answers that they have not seen.
+"""How well models predict answers that they have not seen.
 
 Three ways, all by whole units (`tercet.uses.units`): *leave one out* reweights the draws of one
 fit, and fits again where its k̂ says that this fails; *K-fold* fits again throughout; *hold-out*
-foretells answers that were kept back.
+predicts answers that were kept back.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One more fit, which leaves rows out and foretells them."""
+    """One more fit, which leaves rows out and predicts them."""
 
     candidate: int
     number: int
@@ -84,7 +84,7 @@ class Fold(NamedTuple):
 
 
 def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]:
-    """Foretell left-out answers with every candidate; one outcome each."""
+    """Predict left-out answers with every candidate; one outcome each."""
     share = max(1, plan.n_jobs // len(candidates))
 
     def first(c: int) -> Outcome:
@@ -113,7 +113,7 @@ def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]
 
 
 def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
-    """Fit all answers; foretell them one by one, or the hold-out, where the method says so."""
+    """Fit all answers; predict them one by one, or the hold-out, where the method says so."""
     triplets, units = plan.triplets, plan.units
     nothing = Pointwise(np.empty(0), np.empty(0), np.empty(0))
     if not candidate.is_probability and plan.holdout is None:
@@ -161,7 +161,7 @@ def _refits(c: int, candidate: Candidate, whole: Outcome, plan: Plan) -> list[Fo
 
 
 def _fit_part(candidate: Candidate, fold: Fold, plan: Plan, n_jobs: int) -> Outcome:
-    """Fit without the rows of a fold, and foretell them."""
+    """Fit without the rows of a fold, and predict them."""
     key = (_FITS, fold.candidate, 1 + fold.number)
     maker = _fit(candidate, plan.triplets[~fold.left_out], plan.entropy, key, n_jobs)
     rest = plan.triplets[fold.left_out]
@@ -174,7 +174,7 @@ def _fit_part(candidate: Candidate, fold: Fold, plan: Plan, n_jobs: int) -> Outc
 
 
 def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: Plan) -> Outcome:
-    """Put what the refits foretold in its place."""
+    """Put what the refits predicted in its place."""
     if not folds:
         return whole
     count, everything = int(plan.units.max()) + 1, len(plan.triplets)
@@ -206,7 +206,7 @@ def _fit(
 
 
 def _predictions(maker: Embedder, triplets: Triplets) -> Pointwise:
-    """Whether the embedding foretells each answer, as probabilities of 0 and 1."""
+    """Whether the embedding predicts each answer, as probabilities of 0 and 1."""
     right = (maker.predict(triplets) == 1).astype(np.float64)
     return Pointwise(np.empty(0), right, np.empty(0))
 

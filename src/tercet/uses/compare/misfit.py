@@ -53,7 +53,7 @@ class NoiseCeiling:
     Attributes
     ----------
     accuracy : float
-        E max(p, 1 − p) = ½ + 4⁻ᵃ / (a B(a, a)): the share of answers that one can foretell.
+        E max(p, 1 − p) = ½ + 4⁻ᵃ / (a B(a, a)): the share of answers that one can predict.
     log_loss : float
         E[−p log p − (1 − p) log(1 − p)] = ψ(2a + 1) − ψ(a + 1) nats per answer.
     accuracy_interval, log_loss_interval : (low, high)

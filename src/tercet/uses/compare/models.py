@@ -1,4 +1,4 @@
-"""Which model? Compare models by how well they foretell answers that they have not seen."""
+"""Which model? Compare models by how well they predict answers that they have not seen."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compare_models(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Compare models by how well they foretell answers that they have not seen.
+    """Compare models by how well they predict answers that they have not seen.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def compare_models(
         the units, and for the Laplace approximation, it is "kfold" for that model. "kfold" leaves
         out whole folds of units.
     holdout : Triplets or array, optional
-        Answers to foretell, each on its own, instead of leaving some out.
+        Answers to predict, each on its own, instead of leaving some out.
     unit : {"answer", "comparison", "screen", "observer"}, optional
         What is left out together. Default: screens where some have several answers, else
         comparisons: all answers to one question.
@@ -96,9 +96,9 @@ def compare_models(
         raise InputError(f"folds must be a whole number of at least 2, got {folds!r}.")
     candidates = name_models(_default_models(n_components) if models is None else models)
     held = None if holdout is None else _same_objects(holdout, answers)
-    foretold = answers if held is None else held
-    unit = default_unit(foretold) if unit is None else unit
-    units = number_units(foretold, unit)
+    predicted = answers if held is None else held
+    unit = default_unit(predicted) if unit is None else unit
+    units = number_units(predicted, unit)
     count = int(units.max()) + 1
     if held is not None and count < 2:
         raise InputError(f"holdout has one {unit}, and an error needs two or more.")
@@ -112,7 +112,7 @@ def compare_models(
     jobs = count_threads(n_jobs)
     plan = Plan(answers, units, how, held, int(folds), entropy, jobs, progress)
     outcomes = cross_validate(candidates, plan)
-    return _compare(candidates, outcomes, foretold, units, unit, _notes(plan), entropy)
+    return _compare(candidates, outcomes, predicted, units, unit, _notes(plan), entropy)
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -228,14 +228,14 @@ def _notes(plan: Plan) -> tuple[str, ...]:
 def _compare(
     candidates: list[Candidate],
     outcomes: list[Outcome],
-    foretold: Triplets,
+    predicted: Triplets,
     units: Index,
     unit: str,
     notes: tuple[str, ...],
     entropy: int,
 ) -> Comparison:
     """Turn predictions into scores, best first."""
-    weights = weights_of(foretold)
+    weights = weights_of(predicted)
     sizes = sum_by_unit(weights, units)
     right = [_right(outcome) for outcome in outcomes]
     accuracy = [mean_per_answer(sum_by_unit(weights * each, units), sizes) for each in right]
@@ -278,18 +278,18 @@ def _compare(
                 failed_refits=outcome.failed_refits,
             )
         )
-    repeats = find_repeats(foretold)
+    repeats = find_repeats(predicted)
     ceiling = repeated = None
     if repeats is not None:
         ceiling = noise_ceiling(repeats.near, repeats.total)
-        question = number_comparisons(foretold)
+        question = number_comparisons(predicted)
         again = np.isin(question, question[repeats.rows])
         repeated = float(np.average(right[order[0]][again], weights=weights[again]))
     return Comparison(
         tuple(scores),
         unit,
         len(sizes),
-        foretold.n_answers,
+        predicted.n_answers,
         ceiling,
         repeated,
         notes,
@@ -299,6 +299,6 @@ def _compare(
 
 
 def _right(outcome: Outcome) -> Floats:
-    """1 where the answer was foretold, 0 where not, ½ where the model did not lean either way."""
+    """1 where the answer was predicted, 0 where not, ½ where the model did not lean either way."""
     p = outcome.predicted.probability
     return np.asarray((p > 0.5) + 0.5 * (p == 0.5))

@@ -58,14 +58,14 @@ def radius(ensemble: Ensemble, world: World) -> float:
 
 
 def agreement(ensemble: Ensemble, world: World) -> float:
-    """Share of a next person's answers, to all comparisons, that the likelier order foretells."""
-    foretold = total = 0.0
+    """Share of a next person's answers, to all comparisons, that the likelier order predicts."""
+    predicted = total = 0.0
     for squared, p in _by_anchor(ensemble, world):
         row, column = _pairs(p)
-        answer = world.foretold(squared[row], squared[column])
-        foretold += float(np.sum(0.5 + np.sign(p[row, column] - 0.5) * (answer - 0.5)))
+        answer = world.answer_probability(squared[row], squared[column])
+        predicted += float(np.sum(0.5 + np.sign(p[row, column] - 0.5) * (answer - 0.5)))
         total += len(row)
-    return foretold / total
+    return predicted / total
 
 
 def best_agreement(world: World) -> float:
@@ -75,7 +75,7 @@ def best_agreement(world: World) -> float:
         squared = _squared(world, anchor)
         row, column = np.triu_indices(len(squared), 1)
         keep = (row != anchor) & (column != anchor)
-        answer = world.foretold(squared[row[keep]], squared[column[keep]])
+        answer = world.answer_probability(squared[row[keep]], squared[column[keep]])
         best += float(np.sum(np.maximum(answer, 1.0 - answer)))
         total += len(answer)
     return best / total
@@ -118,7 +118,7 @@ MEASURES = {
         radius, 0.2, 0.0, np.inf, True, "points known to within {} of the map's own radius"
     ),
     "agreement": Measure(
-        agreement, 0.8, 0.5, 1.0, False, "a map that foretells {} of a next person's answers"
+        agreement, 0.8, 0.5, 1.0, False, "a map that predicts {} of a next person's answers"
     ),
 }
 

@@ -69,7 +69,7 @@ def plan_answers(
         "accuracy": share of all comparisons that the map has right. "sure": share of which it is
         sure, π above .95 either way. "radius": median radius of the points' 95 % ellipses, the root
         mean square radius of the map being 1. "agreement": share of a next person's answers that
-        are foretold.
+        are predicted.
     target : float, optional
         By default 0.9, 0.7, 0.2 and 0.8.
     assurance : float

@@ -108,7 +108,7 @@ class AnswerPlan:
         if self.best is not None and self.best < self.target:
             return (
                 f"Not reachable: {wanted}. People do not agree that well with themselves: even "
-                f"the true map foretells about {self._show(self.best)} of their answers."
+                f"the true map predicts about {self._show(self.best)} of their answers."
             )
         value, low, high = self.needed
         most, last = self.rows[-1].answers, self.rows[-1].median

@@ -39,7 +39,7 @@ class World(NamedTuple):
     probability: Probability  # of the answer "near", from two arrays of squared distances
     lapse: float  # share of answers given by a coin
 
-    def foretold(self, near: Floats, far: Floats) -> Floats:
+    def answer_probability(self, near: Floats, far: Floats) -> Floats:
         """Probability that a person calls the first of two squared distances the nearer."""
         p = np.asarray(self.probability(near, far), dtype=np.float64)
         return (1.0 - self.lapse) * p + self.lapse / 2.0

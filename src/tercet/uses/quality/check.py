@@ -28,8 +28,8 @@ def check_answers(
 ) -> AnswerCheck:
     """Say what can be said of answers before anything is embedded: gaps, repeats, observers.
 
-    Observers are judged by answers foretold from those of others: the observers are dealt into at
-    most 10 folds, a map in the plane (STE, penalised) is fitted without a fold, and foretells it;
+    Observers are judged by answers predicted from those of others: the observers are dealt into at
+    most 10 folds, a map in the plane (STE, penalised) is fitted without a fold, and predicts it;
     the maps of nine such deals vote (three, above 50 000 answers). Whether observers differ from
     each other is tested by shuffling them within comparisons; see `ObserverDifferences`.
 
@@ -40,7 +40,7 @@ def check_answers(
     catch : object with ``passed`` (k,) and ``observers`` (k,) or None, optional
         Catch trials, such as a file's reader found (`tercet.io.reading.Catch`).
     ensemble : Ensemble, optional
-        Made of **other** answers about these objects, such as an earlier study: it foretells the
+        Made of **other** answers about these objects, such as an earlier study: it predicts the
         answers instead of maps fitted here. One that has seen these answers would flatter.
     random_state : None, int or numpy.random.Generator
         For the folds of observers, the starts of their maps, and the shuffling of observers.

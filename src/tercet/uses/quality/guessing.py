@@ -1,10 +1,10 @@
 """Whether an observer's answers could be guesses: decisions that allow for chance.
 
-An observer's answers are foretold from what the others said, and x of n are foretold rightly. If
-the observer guesses, x is binomial with ½, whatever the predictions are worth. Ordinary observers
-differ: some are foretold better than others. Their share is taken to be logit-normal, fitted to all
-observers together with an unknown portion of guessers. Guessing is reported only where ½ is
-compatible with x and the ordinary observers are not.
+An observer's answers are predicted from what the others said, and x of n predictions are correct.
+If the observer guesses, x is binomial with ½, whatever the predictions are worth. Ordinary
+observers differ: some are predicted better than others. Their share is taken to be logit-normal,
+fitted to all observers together with an unknown portion of guessers. Guessing is reported only
+where ½ is compatible with x and the ordinary observers are not.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Judged(NamedTuple):
     Attributes
     ----------
     typical : float
-        Share of answers foretold rightly of the typical observer: ½ where nothing is foretold
-        better than by a coin, NaN where nothing is foretold.
+        Share of answers predicted correctly of the typical observer: ½ where nothing is predicted
+        better than by a coin, NaN where nothing is predicted.
     low, high : (K,) array
         95 % interval of each observer's share.
     verdicts : tuple of K str
@@ -66,7 +66,7 @@ class Judged(NamedTuple):
 
 
 def judge(right: Floats, n: Floats) -> Judged:
-    """Judge observers of whose n answers, (K,), ``right``, (K,), were foretold rightly.
+    """Judge observers of whose n answers, (K,), ``right``, (K,), were predicted correctly.
 
     Answers are *the other way round* if P(Binomial(n, ½) ≤ x) is so small that, of those who are
     found so, few are chance (false discovery rate 5 %; Benjamini & Hochberg 1995). Of the rest, an
@@ -155,7 +155,7 @@ def design_effect(residuals: Floats, votes: Index, clusters: Index) -> float:
     Parameters
     ----------
     residuals : (m,) array
-        Whether each answer was foretold rightly, less its observer's share.
+        Whether each answer was predicted correctly, less its observer's share.
     votes : (m,) integer array
         Answers in each row, which count as independent.
     clusters : (m,) integer array

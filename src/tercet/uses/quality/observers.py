@@ -1,4 +1,4 @@
-"""Each observer beside the others: agreement, foretold answers, response time, catch trials."""
+"""Each observer beside the others: agreement, predicted answers, response time, catch trials."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FOLDS = 10  # of observers, at the most
 # How often observers are dealt into folds: the maps of all deals vote, so that a verdict depends
 # less on the luck of a deal. Odd; fewer where there are many answers, of which each map knows much.
 DEALS, FEWER_DEALS, MANY = 9, 3, 50_000
-# What foretells answers: a map in the plane, the MAP under a Gaussian prior of variance 15.
+# What predicts answers: a map in the plane, the MAP under a Gaussian prior of variance 15.
 DIMENSION, PENALTY, TOLERANCE = 2, 1.0 / 30.0, 1e-6
 # What people drop observers for (see docs/quality.md).
 MOST_FAILED = 0.2
@@ -53,8 +53,8 @@ class ObserverCheck(NamedTuple):
     shared, agreement : int, float
         Answers to comparisons on which the other observers have a majority, and the share that
         agree with it.
-    foretold, accuracy : int, float
-        Answers that a map of other observers' answers foretells, and the share foretold rightly.
+    predicted, accuracy : int, float
+        Answers that a map of other observers' answers predicts, and the share predicted correctly.
     interval : (low, high)
         95 % interval of ``accuracy``.
     response_time : float
@@ -73,7 +73,7 @@ class ObserverCheck(NamedTuple):
     consistency: float
     shared: int
     agreement: float
-    foretold: int
+    predicted: int
     accuracy: float
     interval: tuple[float, float]
     response_time: float
@@ -87,7 +87,7 @@ class Observed(NamedTuple):
     """All observers, and what is typical of them."""
 
     checks: tuple[ObserverCheck, ...]
-    typical: float  # share of a typical observer's answers that are foretold rightly
+    typical: float  # share of a typical observer's answers that are predicted correctly
     needed: float  # answers to tell a guesser from a typical observer
 
 
@@ -101,10 +101,10 @@ def check_observers(
     answers = tally(prepared.observer, prepared.votes, size)
     retests, differing = _retests(prepared)
     shared, agreeing = _with_majority(prepared)
-    signs = _foretell(prepared, rng) if ensemble is None else _foretell_with(prepared, ensemble)
-    foretold, right = _tally_pairs(prepared, signs != 0, signs > 0)
+    signs = _predict(prepared, rng) if ensemble is None else _predict_with(prepared, ensemble)
+    predicted, right = _tally_pairs(prepared, signs != 0, signs > 0)
     effect = _dependence(prepared, signs)
-    judged = judge(right / effect, foretold / effect)
+    judged = judge(right / effect, predicted / effect)
     times = _response_times(prepared)
     trials, passed = _catch_trials(prepared, catch)
     checks = tuple(
@@ -115,8 +115,8 @@ def check_observers(
             consistency=1.0 - _share(differing[k], retests[k]),
             shared=int(shared[k]),
             agreement=_share(agreeing[k], shared[k]),
-            foretold=int(foretold[k]),
-            accuracy=_share(right[k], foretold[k]),
+            predicted=int(predicted[k]),
+            accuracy=_share(right[k], predicted[k]),
             interval=(float(judged.low[k]), float(judged.high[k])),
             response_time=float(times[k]),
             catch_trials=int(trials[k]),
@@ -161,22 +161,22 @@ def _tally_pairs(
     return tally(prepared.observer, votes, size), tally(prepared.observer, votes * good, size)
 
 
-# --- answers foretold from those of others ----------------------------------------------------
+# --- answers predicted from those of others ----------------------------------------------------
 
 
-def _foretell(prepared: Prepared, rng: np.random.Generator) -> Index:
-    """+1 where maps of other observers' answers foretell a row, −1 where they say the opposite.
+def _predict(prepared: Prepared, rng: np.random.Generator) -> Index:
+    """+1 where maps of other observers' answers predict a row, −1 where they say the opposite.
 
     Shape (m,); 0 where they cannot say, since nobody else mentioned one of the objects. None of the
-    maps has seen an answer of the row's observer, so that of guesses half are foretold, as before.
+    maps has seen an answer of the row's observer, so that of guesses half are predicted, as before.
     """
     if len(prepared.labels) < 2:
         return np.zeros(len(prepared.triplets), dtype=np.int64)
     deals = DEALS if len(prepared.triplets) <= MANY else FEWER_DEALS
-    return np.sign(sum(_foretell_once(prepared, rng) for _ in range(deals)))
+    return np.sign(sum(_predict_once(prepared, rng) for _ in range(deals)))
 
 
-def _foretell_once(prepared: Prepared, rng: np.random.Generator) -> Index:
+def _predict_once(prepared: Prepared, rng: np.random.Generator) -> Index:
     """What the maps of one deal say, (m,)."""
     triplets, observer = prepared.triplets, prepared.observer
     assert observer is not None
@@ -197,8 +197,8 @@ def _foretell_once(prepared: Prepared, rng: np.random.Generator) -> Index:
     return signs
 
 
-def _foretell_with(prepared: Prepared, ensemble: Ensemble) -> Index:
-    """As `_foretell`, by an ensemble that others' answers made; 0 where it is at a loss."""
+def _predict_with(prepared: Prepared, ensemble: Ensemble) -> Index:
+    """As `_predict`, by an ensemble that others' answers made; 0 where it is at a loss."""
     return np.asarray(ensemble.predict(prepared.triplets, threshold=0.5), dtype=np.int64)
 
 
@@ -208,8 +208,8 @@ def _dependence(prepared: Prepared, signs: Index) -> float:
     triplets, counted = prepared.triplets, signs != 0
     if not counted.any():
         return 1.0
-    foretold, right = _tally_pairs(prepared, counted, signs > 0)
-    share = right / np.maximum(foretold, 1)
+    predicted, right = _tally_pairs(prepared, counted, signs > 0)
+    share = right / np.maximum(predicted, 1)
     by_screen = triplets.shares_screens
     clusters = number_units(triplets, "screen") if by_screen else by_observer(prepared)[0]
     residuals = (signs > 0) - share[prepared.observer]

@@ -25,8 +25,8 @@ __all__ = ["AnswerCheck"]
 WIDTH = 100
 SHOWN = 10  # observers in the printed table
 SEEN = 0.01  # share of the answers that are copies, from which they are told
-COIN = "foretold no better than a coin would be"
-# Share of repeated answers that can be foretold where the task is close to guessing: the estimate,
+COIN = "predicted no better than a coin would be"
+# Share of repeated answers that can be predicted where the task is close to guessing: the estimate,
 # and what it may be at the most (few repeats do not tell).
 HARDLY, AT_MOST = 0.6, 0.75
 # Ratio of variances from which observers who differ are told of: a crowd that gave few answers each
@@ -53,7 +53,7 @@ class AnswerCheck:
     observers : tuple of ObserverCheck
         In the order of their names; empty where observers are unknown.
     typical : float
-        Share of the typical observer's answers that a map of the others' foretells; NaN where it
+        Share of the typical observer's answers that a map of the others' predicts; NaN where it
         was not measured.
     answers_needed : float
         How many answers of an observer it takes to notice guessing with probability 80 %; ∞ where
@@ -236,7 +236,7 @@ def _about_observers(found: AnswerCheck) -> list[str]:
     said = []
     if not math.isnan(found.typical):
         said.append(
-            f"Foretold from the answers of others, {percent(found.typical)} of the typical "
+            f"Predicted from the answers of others, {percent(found.typical)} of the typical "
             "observer's answers come out right (50 % of a guesser's)."
         )
         if found.ceiling is not None and found.typical > found.ceiling.accuracy:
@@ -324,7 +324,7 @@ def find_warnings(found: AnswerCheck) -> list[str]:
         )
     if not math.isnan(found.typical) and math.isinf(found.answers_needed):
         said.append(
-            "The others' answers do not foretell those of the typical observer better than a coin: "
+            "The others' answers do not predict those of the typical observer better than a coin: "
             "too few answers for a map, observers who have little in common, or guesses."
         )
     if found.observers_differ and found.differences is not None:
@@ -339,9 +339,9 @@ def find_warnings(found: AnswerCheck) -> list[str]:
 def _about_flags(observers: Sequence[ObserverCheck]) -> list[str]:
     without = "Make the map with and without them, and say in the report what you left out."
     found = {
-        GUESSING: "Answers that look like guessing, foretold no better than a coin would be and "
+        GUESSING: "Answers that look like guessing, predicted no better than a coin would be and "
         f"clearly less than an ordinary observer's: {{who}}. {without}",
-        REVERSED: "Answers that look the other way round, foretold wrongly more often than a coin "
+        REVERSED: "Answers that look the other way round, predicted wrongly more often than a coin "
         "would be: {who}. Check whether the question was misunderstood, or whether near and far "
         "are exchanged in the file.",
         FAILED_CATCH: f"More than 20 % of the catch trials failed: {{who}}. {without}",
@@ -357,9 +357,9 @@ def _about_the_unclear(found: AnswerCheck) -> list[str]:
         return []
     unclear = [o for o in found.observers if o.verdict == CANNOT_TELL]
     needed = found.answers_needed
-    alone = [o.observer for o in unclear if not o.foretold]
-    few = [o.observer for o in unclear if 0 < o.foretold < needed]
-    poor = [o.observer for o in unclear if o.foretold >= needed]
+    alone = [o.observer for o in unclear if not o.predicted]
+    few = [o.observer for o in unclear if 0 < o.predicted < needed]
+    poor = [o.observer for o in unclear if o.predicted >= needed]
     reasons = (
         (alone, "nobody else was asked about the same objects"),
         (few, f"{COIN}, from too few answers: it takes about {needed:.0f} or more"),

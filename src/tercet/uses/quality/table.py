@@ -18,7 +18,7 @@ def tabulate(observers: Sequence[ObserverCheck], limit: int | None = None) -> st
     columns: list[tuple[str, Callable[[ObserverCheck], str]]] = [
         ("observer", lambda o: o.observer if o.observer.isprintable() else repr(o.observer)),
         ("answers", lambda o: str(o.answers)),
-        ("foretold right", lambda o: _share(o.accuracy, o.foretold)),
+        ("predicted correctly", lambda o: _share(o.accuracy, o.predicted)),
         ("95 % interval", _interval),
         ("with majority", lambda o: _share(o.agreement, o.shared)),
         ("with self", lambda o: _share(o.consistency, o.retests)),

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from tercet.ensemble import Ensemble
 from tercet.provenance import seed_for
-from tercet.report.findings import Claim, Floats, Neighbour, Object, Sureness
+from tercet.report.analysis import Certainty, Claim, Floats, Neighbour, Object
 from tercet.simulate import all_comparisons, random_comparisons
 from tercet.triplets import Triplets
 from tercet.uses.quality.counts import mentions
 from tercet.uses.units import number_comparisons
 
-__all__ = ["describe_objects", "measure_sureness", "thin"]
+__all__ = ["describe_objects", "measure_certainty", "thin"]
 
 Index = NDArray[np.int64]
 
@@ -28,9 +28,9 @@ NEIGHBOURS = 3
 _SAMPLE = 2  # first key of the seed
 
 
-def measure_sureness(
+def measure_certainty(
     ensemble: Ensemble, triplets: Triplets, level: float, seed: int, n_jobs: int | None
-) -> Sureness:
+) -> Certainty:
     """Look at all comparisons, or at a random choice of very many."""
     n = ensemble.n_objects
     is_sample = n > EXACT
@@ -48,7 +48,7 @@ def measure_sureness(
     most = _one_an_anchor(turned, np.lexsort((-margin, -confidence)))
     least = _one_an_anchor(turned, np.argsort(confidence, kind="stable"))
     least = least[confidence[least] <= level]
-    return Sureness(
+    return Certainty(
         share=float(np.mean(confidence > level)),
         shares=tuple((at, float(np.mean(confidence > at))) for at in sorted({*LEVELS, level})),
         expected_error=float(np.mean(1.0 - confidence)),

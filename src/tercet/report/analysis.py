@@ -20,7 +20,7 @@ from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale
 
-__all__ = ["Claim", "Findings", "Foretold", "Neighbour", "Object", "Settings", "Sureness"]
+__all__ = ["Analysis", "Certainty", "Claim", "HeldOut", "Neighbour", "Object", "Settings"]
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class Claim(NamedTuple):
     agreed: int  # how many of these said near
 
 
-class Sureness(NamedTuple):
+class Certainty(NamedTuple):
     """How sure the map is of all comparisons."""
 
     share: float  # of comparisons that are surer than the level
@@ -104,8 +104,8 @@ class Sureness(NamedTuple):
     is_sample: bool  # whether these are a random choice of all
 
 
-class Foretold(NamedTuple):
-    """How well the answers are foretold by maps that have not seen them."""
+class HeldOut(NamedTuple):
+    """How well the answers are predicted by maps that have not seen them."""
 
     probability: Floats  # of each answer given, left out with its unit; votes one by one
     how: str  # such as "each comparison left out in turn"
@@ -120,7 +120,7 @@ class Foretold(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Findings:
+class Analysis:
     """Everything a report tells.
 
     Attributes
@@ -142,8 +142,8 @@ class Findings:
     diagnostics : Diagnostics or None
         None for a bootstrap.
     objects : tuple of Object
-    sureness : Sureness
-    foretold : Foretold or None
+    certainty : Certainty
+    held_out : HeldOut or None
         None where there are too few answers to leave some out, and of kind "scale".
     lack_of_fit : LackOfFit or None
         None where no comparison was asked twice, or the ensemble is not a posterior.
@@ -171,8 +171,8 @@ class Findings:
     why: str
     diagnostics: Diagnostics | None
     objects: tuple[Object, ...]
-    sureness: Sureness
-    foretold: Foretold | None
+    certainty: Certainty
+    held_out: HeldOut | None
     lack_of_fit: LackOfFit | None
     suggestions: Suggestions | None
     warnings: tuple[str, ...]
