@@ -1,0 +1,1 @@
+"""What people's answers are: the data that everything else takes."""
