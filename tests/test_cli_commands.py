@@ -556,7 +556,7 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
         (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
-        (["posterior", "odd.csv", "--samples", 2], "or resample screens in a bootstrap."),
+        (["bootstrap", "odd.csv", "--samples", 2, "--unit", "answer"], "use --unit screen."),
         (["fit", "easy.csv", "--penalty", 0], "add a penalty (--penalty 1/30)"),
         (["check", "guesses.csv"], "more that need attention (--csv has all)"),
     ],

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from tercet.posterior import Posterior
 
 __all__ = [
-    "LEARNED",
     "MODELS",
+    "SAMPLED",
     "add_model",
     "add_penalty",
+    "learned_by",
     "make_estimator",
     "make_model",
     "penalised",
 ]
 
 MODELS = ("ste", "tste", "ckl", "gnmds", "soe")
-# What is learned with the points unless told otherwise: people lapse, and the rest is the noise.
-LEARNED = {"ste": ("lapse",), "tste": ("lapse",), "ckl": ("exponent", "mu", "lapse")}
+SAMPLED = ("ste", "tste", "ckl")  # models that have a posterior
 PENALTY = 1 / 30  # the MAP under a normal prior of variance 15; without one maps may grow for ever
 
 
@@ -58,7 +58,7 @@ def penalised(name: str, dim: int, penalty: float | None) -> Embedder:
         if penalty:
             raise InputError("gnmds has no penalty; its trace term keeps the map small.")
         return make_estimator(name, dim)
-    usual = PENALTY if name in LEARNED else 0.0
+    usual = PENALTY if name in SAMPLED else 0.0
     return make_estimator(name, dim, penalty=usual if penalty is None else penalty)
 
 
@@ -71,6 +71,13 @@ def make_estimator(name: str, dim: int, **parameters: float) -> Embedder:
         raise InputError(f"there is no model {name!r}; known are {', '.join(MODELS)}.")
     made: Embedder = getattr(estimators, name.upper())(dim, **parameters)
     return made
+
+
+def learned_by(name: str) -> tuple[str, ...]:
+    """What the model of that name learns with the points: people lapse, the rest is the noise."""
+    from tercet.recommended import LEARNED
+
+    return LEARNED if name == "ckl" else ("lapse",)
 
 
 def make_model(text: str, dim: int) -> Embedder | Posterior:

@@ -100,6 +100,21 @@ def _explore(
     n_jobs: int | None,
     kept: Checkpoint,
 ) -> Hill:
+    starts = find_modes(target, model, theta, d, rngs, n_jobs, kept)
+    best = min(starts, key=lambda start: start.energy)
+    return Hill(best, *spread_of_objects(fix_scale(target, best.log_scale), best), starts)
+
+
+def find_modes(
+    target: Target,
+    model: Model,
+    theta: Array,
+    d: int,
+    rngs: Sequence[np.random.Generator],
+    n_jobs: int | None = None,
+    kept: Checkpoint = NOTHING_KEPT,
+) -> list[Mode]:
+    """A mode for every generator, from a start of its own; all after the first at random."""
     if scale_free := isinstance(model, CKLModel) and model.mu == 0.0 and MU not in target.learned:
         penalty = 0.0  # it would shrink the map to a point
     else:
@@ -108,13 +123,11 @@ def _explore(
     n_init = None if d == 1 else _SEARCHES  # a line needs more, and decides itself
     found = find_maps(objective, target.problem, n_init, rngs, n_jobs, kept)
     if scale_free:
-        starts = [_sized(target, X, theta) for X in found]
-    else:
-        starts = _modes(target, found, theta)
-        if any(_ran_away(target, start.theta) for start in starts):
-            starts = _modes(_held(target), found, theta)
-    best = min(starts, key=lambda start: start.energy)
-    return Hill(best, *spread_of_objects(fix_scale(target, best.log_scale), best), starts)
+        return [_sized(target, X, theta) for X in found]
+    modes = _modes(target, found, theta)
+    if any(_ran_away(target, mode.theta) for mode in modes):
+        return _modes(_held(target), found, theta)
+    return modes
 
 
 class _Search(NamedTuple):
