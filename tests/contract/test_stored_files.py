@@ -2,10 +2,10 @@
 
 They are in ``tests/data/version_1``, with what made them and what is to come out of them.
 
-Tolerances: a saved map is read, not computed, and what is computed from it holds to
-1e-12. A run that goes on is computed here, perhaps by another processor with other last bits: losses
-and log-posteriors hold to 1e-7, and distances, which the optimiser only knows to about the root of
-its tolerance of 1e-9, to 1e-4.
+Tolerances: a saved map is read, and what is computed from it holds to 1e-12. A run that goes on is
+computed here, perhaps by another processor with other last bits: losses and log-posteriors hold to
+1e-7, and distances, which the optimiser only knows to about the root of its tolerance of 1e-9, to
+1e-4.
 """
 
 import json
@@ -91,7 +91,7 @@ def test_rows_of_version_1_are_used(tmp_path):
 
 
 def test_other_settings_are_still_another_run(kind, path):
-    with pytest.raises(tc.InputError, match="another run.*n_samples"):
+    with pytest.raises(tc.InputError, match=r"another run.*n_samples"):
         go_on(kind, path, n_samples=21)
 
 

@@ -44,11 +44,11 @@ def make_maker(kind: str, **more: Any) -> Any:
 
 
 def summarise(ensemble: tc.Ensemble) -> dict[str, Any]:
-    """Numbers that do not depend on how maps are turned: distances and the log-posterior or loss."""
+    """Numbers that do not depend on how maps are turned: distances, losses, log-posteriors."""
     of = {"distances of the first draw": ensemble.distances()[0]}
     of |= {"distances of the last draw": ensemble.distances()[-1]}
     of |= {"distances of the mean": _distances(ensemble.point_mean())}
-    of |= {name: values for name, values in sorted(ensemble.statistics.items())}
+    of |= dict(sorted(ensemble.statistics.items()))
     return {name: np.ravel(values).tolist() for name, values in of.items()}
 
 
