@@ -3,9 +3,10 @@
 They are in ``tests/data/version_1``, with what made them and what is to come out of them.
 
 Tolerances: a saved map is read, and what is computed from it holds to 1e-12. A run that goes on is
-computed here, perhaps by another processor with other last bits: losses and log-posteriors hold to
-1e-7, and distances, which the optimiser only knows to about the root of its tolerance of 1e-9, to
-1e-4.
+computed here, perhaps by another processor with other last bits. Weights that differ in the last
+bit move these losses and log-posteriors by 3e-9 and the distances by 1e-8 (chains as short as these
+have no time to part), so they hold to 1e-6 and, as the optimiser stops at 1e-9 of the loss and
+knows distances to the root of that, to 1e-4. Another seed changes the first digit.
 """
 
 import json
@@ -20,7 +21,7 @@ from tests.data.version_1.make import HERE, ROWS_KEPT, make_maker, read_answers,
 
 import tercet as tc
 
-EXACT, DISTANCES, VALUES = 1e-12, 1e-4, 1e-7
+EXACT, DISTANCES, VALUES = 1e-12, 1e-4, 1e-6
 
 
 def stored(name):
