@@ -35,8 +35,8 @@ CASES = (*cases(None), *LONG)
 
 # Relative, and absolute for numbers below 0.001 of the largest of their kind. Measured: weights
 # that differ by 1e-12 move losses by 1e-10 and distances by 1e-8 or less; only where the optimum is
-# flat do distances of a bootstrap move more, 1e-5 (CKL) and 4e-4 (GNMDS). Another seed, or a penalty
-# that is 1 % off, moves them by far more than is allowed here, which the tests check.
+# flat do distances of a bootstrap move more, 1e-5 (CKL) and 4e-4 (GNMDS). Another seed, or a
+# penalty that is 1 % off, moves them by far more than is allowed here, which the tests check.
 LOSS, USUAL, FLAT = 1e-6, 1e-4, {"bootstrap, CKL": 1e-3, "bootstrap, GNMDS": 2e-2}
 # Absolute, of what is averaged over 4000 draws: about three times the most that four other seeds
 # changed (0.023 of a certainty, 0.24 of the log-posterior, 0.14 of the exponent).
