@@ -1,38 +1,30 @@
-"""From a file to analysis, in words, in tables and as JSON."""
+"""From answers to an analysis: in words, in tables, as JSON, on a card and in files."""
 
 import csv
 import dataclasses
-import importlib
 import io
 import json
 import re
-import warnings
 
 import numpy as np
 import pytest
 
+import tercet as tc
 from tercet import simulate
+from tercet.analysis import Settings, analyse, from_answers
+from tercet.analysis.tables import tables
+from tercet.analysis.words import summary
+from tercet.cli.main import main
 from tercet.errors import InputError
 from tercet.io import Reading, Skipped
-from tercet.metrics import expected_calibration_error, reliability_table
-from tercet.report import Settings, analyse, as_json, summary
-from tercet.report.certainty import measure_certainty
-from tercet.report.makers import (
-    calibration_limit,
-    choose_kind,
-    count_screens_once,
-    make_maker,
-    predict_held_out,
-)
-from tercet.report.methods import citations, methods
-from tercet.report.tables import tables
+from tercet.posterior.diagnostics import Diagnostics
 from tercet.triplets import Triplets
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import estimate
 from tercet.uses.quality import check_answers
 
 N = 12
-analysis = importlib.import_module("tercet.report.analyse")  # the package's name is its function
+HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</div>&amp;")
 
 
 def points():
@@ -49,8 +41,15 @@ def reading(triplets, **changes):
     return Reading(triplets, rows=len(triplets), **(given | changes))
 
 
-def quick(**settings):
-    return Settings(**({"seed": 1, "progress": False} | settings))
+def quick(answers, **settings):
+    """An analysis with the seed 1."""
+    return analyse(answers, **({"random_state": 1, "progress": False} | settings))
+
+
+def settings(**changes):
+    """The record of an analysis with the seed 1."""
+    usual = dict.fromkeys(field.name for field in dataclasses.fields(Settings))
+    return Settings(**(usual | {"seed": 1} | changes))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +61,7 @@ def found():
         names=[f"object {i}" for i in range(N)],
         observers=[f"P{i % 5}" for i in range(m)],
     )
-    return analyse(reading(triplets), quick())
+    return quick(reading(triplets))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +70,7 @@ def of_pairs():
     rng = np.random.default_rng(0)
     rows = np.array([rng.permutation(N)[:4] for _ in range(300)])
     answers = simulate.answer(points()[:, :1], rows, noise=0.3, random_state=0)
-    return analyse(reading(Triplets(answers)), quick(dimension=1, uncertainty="bootstrap"))
+    return quick(reading(Triplets(answers)), dimension=1, uncertainty="bootstrap")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def of_stimuli():
     perceived = np.linspace(0, 1, 8)[:, None] ** 2
     answers = simulate.answer(perceived, rows, noise=0.4, random_state=0)
     triplets = Triplets(answers, names=[f"{0.1 * k:.1f}" for k in range(8)])
-    return analyse(reading(triplets, format="mlds-quads"), quick())
+    return quick(reading(triplets, format="mlds-quads"))
 
 
 def test_the_dimension_is_found_and_the_map_is_right(found):
@@ -151,28 +150,28 @@ def test_stimuli_in_another_order_do_not_change_the_check():
     answers = simulate.answer(np.linspace(0, 1, 5)[:, None], rows, noise=0.5, random_state=0)
     names = ["-0.5", "-1", "0", "0.5", "1"]  # the first two are out of order
     turned = Triplets(answers, names=names, observers=np.arange(300) % 6)
-    told = analyse(reading(turned), quick(uncertainty="scale"))
+    told = quick(reading(turned), uncertainty="scale")
     assert told.names != turned.names
     assert told.check.as_dict() == check_answers(turned, random_state=1).as_dict()
     assert told.scale.made.unit == "observer"
-    assert "bootstrap samples of observers" in methods(told)
-    assert "whole observers resampled" in methods(told)
-    assert any("from 6 observers resampled" in warning for warning in told.warnings)
+    assert "bootstrap samples of observers" in told.methods
+    assert "whole observers resampled" in told.methods
+    assert any("from 6 observers resampled" in caution for caution in told.cautions)
 
 
 def test_few_observers_are_not_people_in_general(found, of_pairs):
     """The box says whom the intervals are about, where nobody else does."""
     few = Triplets(found.triplets, observers=np.arange(600) // 120)
-    told = analyse(reading(few), quick(dimension=2, uncertainty="bootstrap"))
-    (said,) = (warning for warning in told.warnings if "people in general" in warning)
+    told = quick(reading(few), dimension=2, uncertainty="bootstrap")
+    (said,) = (caution for caution in told.cautions if "people in general" in caution)
     assert "by 5 observers, pooled" in said
-    assert "pooled into one map and taken as independent given the map" in methods(told)
+    assert "pooled into one map and taken as independent given the map" in told.methods
     alone = Triplets(found.triplets, observers=["me"] * 600)
-    one = analyse(reading(alone), quick(dimension=2, uncertainty="bootstrap"))
-    assert any("the map is of this observer" in warning for warning in one.warnings)
-    assert "All answers are by one observer" in methods(one)
-    assert not any("observer" in warning for warning in of_pairs.warnings)
-    assert "Who gave each answer was not known" in methods(of_pairs)
+    one = quick(reading(alone), dimension=2, uncertainty="bootstrap")
+    assert any("the map is of this observer" in caution for caution in one.cautions)
+    assert "All answers are by one observer" in one.methods
+    assert not any("observer" in caution for caution in of_pairs.cautions)
+    assert "Who gave each answer was not known" in of_pairs.methods
 
 
 def test_observers_who_differ_are_in_the_box():
@@ -183,16 +182,16 @@ def test_observers_who_differ_are_in_the_box():
         asked_ = simulate.random_comparisons(N, 200, replace=True, random_state=rng)
         parts.append(simulate.answer(own, asked_, noise=0.3, random_state=rng))
     triplets = Triplets(np.concatenate(parts), observers=np.repeat(np.arange(6), 200))
-    told = analyse(reading(triplets), quick(dimension=2, uncertainty="bootstrap"))
-    (said,) = (warning for warning in told.warnings if "people" in warning)
+    told = quick(reading(triplets), dimension=2, uncertainty="bootstrap")
+    (said,) = (caution for caution in told.cautions if "people" in caution)
     assert "of these 6 people: for other people intervals are wider" in said
-    assert "A permutation test of differences between observers gave p" in methods(told)
+    assert "A permutation test of differences between observers gave p" in told.methods
 
 
 def test_the_same_seed_gives_the_same_bits(found):
-    again = analyse(found.reading, Settings(seed=1, n_jobs=1, progress=False))
+    again = quick(found.reading, n_jobs=1)
     assert np.array_equal(again.ensemble.draws, found.ensemble.draws)
-    assert json.dumps(as_json(again)) == json.dumps(as_json(found))
+    assert json.dumps(again.to_dict()) == json.dumps(found.to_dict())
 
 
 def test_a_bootstrap_of_quadruplets(of_pairs):
@@ -204,7 +203,7 @@ def test_a_bootstrap_of_quadruplets(of_pairs):
     assert of_pairs.held_out.accuracy > 0.75
     assert not of_pairs.certainty.contested
     assert max(each.answers for each in of_pairs.objects) <= len(of_pairs.triplets)
-    assert "penalised maximum likelihood" in methods(of_pairs)
+    assert "penalised maximum likelihood" in of_pairs.methods
 
 
 def test_difference_scaling_gets_its_scale(of_stimuli):
@@ -213,33 +212,27 @@ def test_difference_scaling_gets_its_scale(of_stimuli):
     perceived = np.linspace(0, 1, 8) ** 2
     np.testing.assert_allclose(of_stimuli.ensemble.point_mean()[:, 0], perceived, atol=0.15)
     assert of_stimuli.goodness.deviance_p > 0.01
-    assert "difference scaling" in methods(of_stimuli)
+    assert "difference scaling" in of_stimuli.methods
     assert "scale" in tables(of_stimuli)
 
 
-def test_several_answers_of_a_screen_count_as_one():
-    screens = [0, 0, 1, 2, 2, 2]
-    triplets = Triplets(asked(6), screens=screens, weights=[1, 1, 2, 3, 3, 3])
-    assert count_screens_once(triplets).weights.tolist() == [0.5, 0.5, 2, 1, 1, 1]
-    single = Triplets(asked(6), screens=range(6))
-    assert count_screens_once(single) is single
-
-
 def test_the_kind_suits_the_file():
+    def kind(reading, **changes):
+        return from_answers.choose_kind(reading, settings(**changes))
+
     few = reading(Triplets(asked(50)))
-    assert choose_kind(few, Settings())[0] == "posterior"
-    assert choose_kind(few, Settings(uncertainty="bootstrap")) == ("bootstrap", "as asked for")
-    wide = reading(Triplets(asked(50), n_objects=301))
-    assert choose_kind(wide, Settings())[0] == "bootstrap"
+    assert kind(few)[0] == "posterior"
+    assert kind(few, uncertainty="bootstrap") == ("bootstrap", "as asked for")
+    assert kind(reading(Triplets(asked(50), n_objects=301)))[0] == "bootstrap"
     scaling = reading(Triplets(asked(50)), format="mlds-triads")
-    assert choose_kind(scaling, Settings())[0] == "scale"
-    assert choose_kind(scaling, Settings(dimension=2))[0] == "posterior"
+    assert kind(scaling)[0] == "scale"
+    assert kind(scaling, dimension=2)[0] == "posterior"
     with pytest.raises(InputError, match="uncertainty must be one of"):
-        choose_kind(few, Settings(uncertainty="guess"))
+        kind(few, uncertainty="guess")
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("given", "message"),
     [
         ({"dimension": 0}, "lies between 1 and 10"),
         ({"dimension": 11}, "lies between 1 and 10"),
@@ -249,11 +242,13 @@ def test_the_kind_suits_the_file():
         ({"dimensions": (2, 1)}, "in rising order"),
         ({"dimensions": (1, 2), "uncertainty": "scale"}, "a scale has one dimension"),
         ({"samples": 10}, "samples must be 20 or more"),
+        ({"uncertainty": "guess"}, "uncertainty must be one of 'posterior', 'bootstrap', 'scale'"),
+        ({"random_state": -1}, "random_state must be None, a whole number"),
     ],
 )
-def test_settings_that_cannot_be(settings, message):
+def test_settings_that_cannot_be(given, message):
     with pytest.raises(InputError, match=message):
-        analyse(reading(Triplets(asked(50))), Settings(**settings))
+        analyse(Triplets(asked(50)), **given)
 
 
 def test_three_objects_are_no_map():
@@ -263,10 +258,10 @@ def test_three_objects_are_no_map():
 
 def test_few_answers_are_warned_about():
     triplets = Triplets(asked(8), n_objects=N)
-    found = analyse(reading(triplets), quick())
+    found = quick(reading(triplets))
     assert found.dimension is None
     assert "could not be estimated" in found.dimension_note
-    assert any("too few" in warning for warning in found.warnings)
+    assert any("too few" in caution for caution in found.cautions)
     assert found.held_out is None
     assert summary(found)
 
@@ -286,18 +281,16 @@ def test_the_summary_tells_what_was_found(found):
 
 
 def test_the_methods_can_be_printed(found):
-    text = methods(found)
+    text = found.methods
     for part in ("tercet ", "seed 1", "R-hat", "NumPy", "conditional on the model", "600 answers"):
         assert part in text
-    assert any("Lohaus" in work for work in citations(found))
+    assert any("Lohaus" in work for work in found.citations)
 
 
 def test_rows_left_out_are_in_the_methods(found):
     skipped = (Skipped("without an answer", 1, "line 3"),)
-    again = analyse(
-        reading(found.triplets, skipped=skipped), quick(dimension=2, uncertainty="bootstrap")
-    )
-    assert "1 row of the file without an answer was left out" in methods(again)
+    again = quick(reading(found.triplets, skipped=skipped), dimension=2, uncertainty="bootstrap")
+    assert "1 row of the file without an answer was left out" in again.methods
 
 
 def test_tables_hold_everything(found):
@@ -322,17 +315,17 @@ def test_tables_hold_everything(found):
 
 def test_json_has_no_path_and_no_nan(found, of_pairs, of_stimuli):
     for each in (found, of_pairs, of_stimuli):
-        text = json.dumps(as_json(each), allow_nan=False)
+        text = json.dumps(each.to_dict(), allow_nan=False)
         assert "folder" not in text
         assert json.loads(text)["file"] == "answers.csv"
-    assert as_json(found)["dimension"]["used"] == 2
-    assert len(as_json(found)["tables"]["objects"]) == N
+    assert found.to_dict()["dimension"]["used"] == 2
+    assert len(found.to_dict()["tables"]["objects"]) == N
 
 
 def test_every_cited_work_is_named_in_the_methods(found, of_pairs, of_stimuli):
     for each in (found, of_pairs, of_stimuli):
-        text = methods(each)
-        works = citations(each)
+        text = each.methods
+        works = each.citations
         for work in works:
             assert re.split(r"[ ,]", work)[0] in text, work
         assert ("Künstle" in text) == (each.dimension is not None)
@@ -347,33 +340,11 @@ def test_losses_and_calibration_are_of_single_answers(found):
     assert found.held_out.accuracy == pytest.approx(np.mean(p > 0.5))
 
 
-def test_votes_on_shared_screens_are_counted_one_by_one():
-    votes = np.arange(120) % 3 + 1
-    triplets = Triplets(asked(120), screens=np.arange(120) // 2, weights=votes)
-    maker = make_maker("posterior", triplets, 2, quick())
-    maker.set_params(n_samples=50, n_chains=2, warmup=50)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        told = predict_held_out(maker.fit(count_screens_once(triplets)), triplets, quick())
-    assert len(told.probability) == votes.sum()
-    assert told.curve.risk[-1] == pytest.approx(1 - told.accuracy)
-
-
-def test_the_limit_of_calibration_is_exceeded_by_chance_once_in_20_times():
-    rng = np.random.default_rng(0)
-    confidence = rng.uniform(0.5, 1.0, size=300)
-    limit = calibration_limit(reliability_table(confidence))
-    errors = [
-        expected_calibration_error(confidence, rng.random(300) < confidence) for _ in range(1000)
-    ]
-    assert 0.025 < np.mean(np.array(errors) > limit) < 0.085
-
-
 def test_as_many_questions_are_suggested_as_are_left():
     rows = simulate.all_comparisons(5)
     for left in (3, 0):
         answers = simulate.answer(points()[:5], rows[left:], noise=0.3, random_state=0)
-        found = analyse(reading(Triplets(answers)), quick(dimension=1, uncertainty="bootstrap"))
+        found = quick(reading(Triplets(answers)), dimension=1, uncertainty="bootstrap")
         if left:
             assert sorted(map(sorted, found.suggestions.array.tolist())) == sorted(
                 map(sorted, rows[:left].tolist())
@@ -383,9 +354,9 @@ def test_as_many_questions_are_suggested_as_are_left():
 
 
 def test_a_dimension_that_nobody_chose_is_not_said_to_be_chosen():
-    few = analyse(reading(Triplets(asked(8), n_objects=N)), quick())
-    assert "in advance" not in methods(few)
-    assert "could not be estimated" in methods(few)
+    few = quick(reading(Triplets(asked(8), n_objects=N)))
+    assert "in advance" not in few.methods
+    assert "could not be estimated" in few.methods
     assert "unit=" not in " ".join(summary(few))
 
 
@@ -402,14 +373,14 @@ def test_stimuli_are_ordered_by_their_values():
     answers = simulate.answer(np.linspace(0, 1, 5)[:, None], rows, noise=0.5, random_state=0)
     place = [1, 0, 2, 3, 4]  # as text, -0.5 comes before -1
     turned = Triplets(np.argsort(place)[answers], names=["-0.5", "-1", "0", "0.5", "1"])
-    found = analyse(reading(turned), quick(uncertainty="scale"))
+    found = quick(reading(turned), uncertainty="scale")
     assert found.names == ("-1", "-0.5", "0", "0.5", "1")
     np.testing.assert_allclose(found.ensemble.point_mean()[:, 0], np.linspace(0, 1, 5), atol=0.2)
-    assert not any("in this order" in warning for warning in found.warnings)
-    named = analyse(reading(Triplets(answers, names=list("abcde"))), quick(uncertainty="scale"))
-    assert any("'a', 'b', 'c', 'd', 'e'" in warning for warning in named.warnings)
+    assert not any("in this order" in caution for caution in found.cautions)
+    named = quick(reading(Triplets(answers, names=list("abcde"))), uncertainty="scale")
+    assert any("'a', 'b', 'c', 'd', 'e'" in caution for caution in named.cautions)
     with pytest.raises(InputError, match="a scale has one dimension"):
-        analyse(reading(turned), quick(uncertainty="scale", dimension=2))
+        quick(reading(turned), uncertainty="scale", dimension=2)
 
 
 def test_what_quadruplets_do_not_tell_is_left_open(of_pairs):
@@ -422,49 +393,236 @@ def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
         assert all(claim.probability <= 0.95 for claim in each.certainty.least)
 
 
-def test_the_level_is_among_the_shares(found):
-    given = measure_certainty(found.ensemble, found.triplets, 0.85, 1, 1)
-    assert dict(given.shares)[0.85] == given.share
-
-
 def test_dimensions_to_try_are_tried_and_what_hangs_on_stuck_chains_is_not_stated(monkeypatch):
     monkeypatch.setattr(estimate, "R_HAT", 0.0)
-    monkeypatch.setattr(analysis, "MOST_FOR_DIMENSION", 150)
-    given = quick(dimensions=(1, 2, 3), uncertainty="bootstrap", samples=30)
-    found = analyse(reading(Triplets(asked(200))), given)
+    monkeypatch.setattr(from_answers, "MOST_FOR_DIMENSION", 150)
+    how = {"dimensions": (1, 2, 3), "uncertainty": "bootstrap", "samples": 30}
+    found = quick(Triplets(asked(200)), **how)
     assert [row.dimension for row in found.dimension.rows] == [1, 2, 3]
     assert found.dimension.dimension is None
     assert found.is_provisional
     assert found.n_components == 2
     assert found.ensemble.n_samples == 30
-    assert found.warnings[0].startswith("How many dimensions the answers need is not decided: the ")
+    assert found.cautions[0].startswith("How many dimensions the answers need is not decided: the ")
     assert "150 of the 200 answers, drawn at random" in summary(found)[1]
-    assert "from 30 bootstrap samples" in methods(found)
+    assert any("chosen with 150 of the 200 answers" in caution for caution in found.cautions)
+    assert found.results.endswith(
+        "The map is provisional: how many dimensions the answers need is not decided."
+    )
+    assert "from 30 bootstrap samples" in found.methods
 
 
 def test_the_report_s_own_chains_are_judged():
-    found = analyse(reading(Triplets(asked(120))), quick(dimension=2, samples=20))
+    found = quick(reading(Triplets(asked(120))), dimension=2, samples=20)
     assert not found.diagnostics.agree
     assert found.is_provisional
-    assert found.warnings[0].startswith("The maps did not settle: the 4 chains disagree about ")
+    assert found.cautions[0].startswith("The maps did not settle: the 4 chains disagree about ")
     assert "The map is provisional" in summary(found)[2]
 
 
-def test_every_reason_for_care_is_in_the_box(found):
+def careful(found, *, doubts=(), **changes):
+    """The cautions of an analysis of which some parts are changed."""
+    made = from_answers._Made(
+        **{
+            "ensemble": found.ensemble,
+            "note": "",
+            "dimension": found.dimension,
+            "diagnostics": found.diagnostics,
+            "held_out": found.held_out,
+            "fit": found.lack_of_fit,
+        }
+        | changes
+    )
+    read = dataclasses.replace(found.reading, doubts=doubts)
+    return from_answers._be_careful(read, found.check, (), made)
+
+
+def test_what_is_fine_is_not_in_the_box(found):
+    assert careful(found) == found.cautions
+    assert not any(
+        word in " ".join(found.cautions)
+        for word in ("does not fit", "settle", "different maps", "To save time", "misses something")
+    )
+
+
+def test_lack_of_fit_is_in_the_box(found):
     fit = LackOfFit(200.0, 100.0, 0.001, 50, 200, 20, 30, found.check.ceiling)
-    told = found.held_out._replace(calibration_error=0.0875, accuracy=0.55, accuracy_error=0.01)
-    made = analysis._Made(found.ensemble, "", found.dimension, found.diagnostics, told, fit)
-    reading = dataclasses.replace(found.reading, doubts=("Response times look like milliseconds.",))
-    said = " ".join(analysis._be_careful(reading, found.check, (), made))
-    assert "Response times look like milliseconds." in said
-    assert "The model does not fit" in said
-    assert "differs from them by 8.75 % on average" in said
+    assert "The model does not fit" in " ".join(careful(found, fit=fit))
+
+
+def test_poor_calibration_is_in_the_box(found):
+    poor = found.held_out._replace(calibration_error=0.0875)
+    assert "differs from them by 8.75 % on average" in " ".join(careful(found, held_out=poor))
+
+
+def test_accuracy_far_below_the_ceiling_is_in_the_box(found):
+    low = found.held_out._replace(accuracy=0.55, accuracy_error=0.01)
+    said = " ".join(careful(found, held_out=low))
     assert "The map predicts 55 % of the answers it has not seen" in said
 
 
+def test_chains_that_did_not_converge_are_in_the_box(found):
+    stuck = Diagnostics(2.9, 10.0, 10.0, "distances", 0, 4, 1000)
+    assert careful(found, diagnostics=stuck)[0].startswith("The maps did not settle")
+
+
+def test_chains_that_chose_the_dimension_are_in_the_box(found):
+    """Also where the choice does not hang on them."""
+    first, *others = found.dimension.rows
+    rough = dataclasses.replace(
+        found.dimension, rows=(first._replace(agrees=False, r_hat=2.9), *others)
+    )
+    assert rough.verdict == found.dimension.verdict
+    said = set(careful(found, dimension=rough)) - set(found.cautions)
+    (caution,) = said
+    assert "those of 1 dimension ended in different maps" in caution
+
+
+def test_parts_left_out_for_time_are_in_the_box(found):
+    part = dataclasses.replace(found.dimension, n_answers=300)
+    assert any(
+        "To save time the number of dimensions was chosen with 300 of the 600 answers" in caution
+        for caution in careful(found, dimension=part)
+    )
+
+
+def test_doubts_about_the_file_are_in_the_box(found):
+    doubt = "Response times look like milliseconds."
+    assert doubt in careful(found, doubts=(doubt,))
+
+
 def test_a_part_of_votes_is_counted_in_answers(monkeypatch):
-    monkeypatch.setattr(analysis, "MOST_FOR_DIMENSION", 10)
+    monkeypatch.setattr(from_answers, "MOST_FOR_DIMENSION", 10)
     answers = Triplets(asked(40), weights=np.full(40, 3))
-    part, note = analysis._part(answers, quick())
+    part, note = from_answers._part(answers, settings())
     assert 10 <= len(part) < 40
     assert f"from {3 * len(part)} of the 120 answers" in note
+
+
+# --- the result -------------------------------------------------------------------------------
+
+
+def test_an_analysis_cannot_be_changed(found):
+    for field in dataclasses.fields(found):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(found, field.name, None)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.settings.level = 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        found.ensemble.draws[0] = 0.0
+
+
+def test_answers_come_as_tables_triplets_files_or_readings(tmp_path):
+    rows = asked(80)
+    path = tmp_path / "answers.csv"
+    tc.write_triplets(rows, path)
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(rows, columns=["anchor", "near", "far"])
+    how = {"dimension": 2, "uncertainty": "bootstrap", "samples": 20}
+    first, *others = (
+        quick(given, **how)
+        for given in (path, str(path), tc.read_file(path), Triplets(rows), rows, table)
+    )
+    for each in others:
+        assert np.array_equal(each.ensemble.draws, first.ensemble.draws)
+    assert first.to_dict()["file"] == "answers.csv"
+    assert others[-1].to_dict()["file"] is None
+    assert "read from a table in memory" in others[-1].summary()
+
+
+def test_everything_survives_json(found, of_stimuli):
+    for each in (found, of_stimuli):
+        told = each.to_dict()
+        assert json.loads(json.dumps(told, allow_nan=False)) == told
+    told = found.to_dict()
+    assert told["cautions"] == list(found.cautions)
+    assert told["held_out"]["accuracy"] == found.held_out.accuracy
+    assert told["certainty"]["share"] == found.certainty.share
+    assert told["methods"] == found.methods
+    assert told["results"] == found.results
+    assert told["settings"] == {
+        "dimension": None,
+        "dimensions": None,
+        "uncertainty": None,
+        "level": 0.95,
+        "questions": 10,
+        "samples": None,
+        "seed": 1,
+    }
+
+
+def test_results_are_what_was_found(found, of_stimuli):
+    for number in (
+        f"was {found.held_out.accuracy:.3f} (SE",
+        f"log-loss {found.held_out.log_loss:.3f}",
+        f"{100 * found.certainty.share:.3g} % had a probability above 95 %",
+        f"was {found.check.ceiling.accuracy:.3f} (95 %",
+    ):
+        assert number in found.results
+    assert f"Deviance accounted for was {of_stimuli.goodness.daf:.3f}" in of_stimuli.results
+    assert f"{found.held_out.accuracy:.3f}" not in found.methods
+
+
+def test_the_level_reaches_text_numbers_and_picture(found):
+    again = quick(found.reading, dimension=2, uncertainty="bootstrap", samples=20, level=0.8)
+    share = again.certainty.share
+    assert again.certainty.level == again.to_dict()["certainty"]["level"] == 0.8
+    assert f"sure (above 80 %) of {100 * share:.3g} %" in " ".join(summary(again))
+    assert f"{100 * share:.3g} % had a probability above 80 %" in again.results
+    ax = tc.plots.plot_uncertainty(again.certainty)
+    (text,) = (text.get_text() for text in ax.get_legend().get_texts())
+    assert text == f"all 660 comparisons: {share:.0%} more than 80% certain"
+
+
+def test_a_card_shows_names_as_text(found):
+    hostile = [*HOSTILE, *(f"object {i}" for i in range(len(HOSTILE), N))]
+    triplets = Triplets(
+        found.triplets.array, names=hostile, observers=[f"<b>{i % 5}" for i in range(600)]
+    )
+    told = quick(triplets, dimension=2, uncertainty="bootstrap", samples=20)
+    told = dataclasses.replace(told, cautions=(*told.cautions, *HOSTILE, "<b>0"))
+    card = told._repr_html_()
+    assert not any(name in card for name in (*HOSTILE, "<b>0"))
+    assert "&lt;script&gt;alert(1)" in card
+    assert re.findall(r"<(\w+)", card).count("img") == 1
+    assert set(re.findall(r"<(\w+)", card)) == {"div", "b", "br", "ul", "li", "img"}
+    assert f"{100 * told.certainty.share:.3g} %" in card
+    assert "600" in card
+    assert 'src="data:image/svg+xml;base64,' in card
+
+
+def test_a_calm_card_has_no_box(of_pairs):
+    calm = dataclasses.replace(of_pairs, cautions=())
+    assert "careful" not in calm._repr_html_()
+    assert "careful" in dataclasses.replace(calm, cautions=("Beware.",))._repr_html_()
+
+
+def test_it_prints_its_summary(found):
+    assert str(found) == found.summary()
+    assert found.summary().startswith("- 600 answers of 5 observers about 12 objects")
+    for caution in found.cautions:
+        assert f"! {caution}"[:40] in found.summary()
+    assert repr(found) == "Analysis(600 answers, 12 objects: posterior in 2 dimensions)"
+
+
+def test_the_command_writes_what_analyse_finds(tmp_path, capsys):
+    path, out = tmp_path / "answers.csv", tmp_path / "results"
+    tc.write_triplets(Triplets(asked(120), names=[f"object {i}" for i in range(N)]), path)
+    how = ["--dim", "2", "--uncertainty", "bootstrap", "--samples", "20", "--seed", "3"]
+    assert main(["report", str(path), *how, "--level", "0.9", "-o", str(out)]) == 0
+    printed = capsys.readouterr().out
+    found = analyse(
+        path, dimension=2, uncertainty="bootstrap", samples=20, level=0.9, random_state=3
+    )
+    assert printed.startswith(found.summary())
+    assert json.loads((out / "report.json").read_text("utf-8")) == found.to_dict()
+    written = found.write(tmp_path / "again")
+    assert written[0] == tmp_path / "again" / "report.html"
+    for each in written:
+        if each.suffix != ".npz":  # which holds the time it was written
+            assert each.read_bytes() == (out / each.name).read_bytes(), each.name
+    kept = tc.Ensemble.load(out / "map.npz")
+    assert np.array_equal(kept.draws, found.ensemble.draws)
+    assert found.write(tmp_path / "page.html") == [tmp_path / "page.html"]
+    assert main(["report", str(path), *how, "--level", "0.9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found.to_dict()
