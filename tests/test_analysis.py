@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import doctest
 import io
 import json
 import re
@@ -19,6 +20,7 @@ from tercet.errors import InputError
 from tercet.io import Reading, Skipped
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.triplets import Triplets
+from tercet.uses import certainty, predict
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import estimate
 from tercet.uses.quality import check_answers
@@ -626,3 +628,10 @@ def test_the_command_writes_what_analyse_finds(tmp_path, capsys):
     assert found.write(tmp_path / "page.html") == [tmp_path / "page.html"]
     assert main(["report", str(path), *how, "--level", "0.9", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.to_dict()
+
+
+@pytest.mark.parametrize("module", [from_answers, certainty, predict])
+def test_examples_run(module):
+    ran = doctest.testmod(module)
+    assert ran.attempted
+    assert not ran.failed

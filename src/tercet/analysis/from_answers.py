@@ -118,10 +118,10 @@ def analyse(
     --------
     >>> import tercet as tc
     >>> points, _ = tc.simulate.gaussian_mixture(10, random_state=0)
-    >>> answers = tc.simulate.noisy_triplets(points, 400, noise=0.3, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 300, noise=0.3, random_state=0)
     >>> found = tc.analyse(answers, dimension=2, uncertainty="bootstrap", samples=30)
     >>> found
-    Analysis(400 answers, 10 objects: bootstrap in 2 dimensions)
+    Analysis(300 answers, 10 objects: bootstrap in 2 dimensions)
     >>> found.certainty.share > 0.1, found.held_out.accuracy > 0.7
     (True, True)
     """

@@ -180,7 +180,7 @@ def certainty(
     --------
     >>> import tercet as tc
     >>> points, _ = tc.simulate.gaussian_mixture(10, random_state=0)
-    >>> answers = tc.simulate.noisy_triplets(points, 500, noise=0.3, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 300, noise=0.3, random_state=0)
     >>> maps = tc.Bootstrap(tc.STE(2), n_samples=20, random_state=0).fit(answers).ensemble_
     >>> found = tc.certainty(maps, answers, level=0.9)
     >>> found.counted, found.most[0].probability > 0.9

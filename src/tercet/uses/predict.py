@@ -142,7 +142,7 @@ def predict_held_out(
     --------
     >>> import tercet as tc
     >>> points, _ = tc.simulate.gaussian_mixture(10, random_state=0)
-    >>> answers = tc.simulate.noisy_triplets(points, 500, noise=0.3, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 300, noise=0.3, random_state=0)
     >>> maker = tc.Bootstrap(tc.CKL(2, penalty=0.25), n_samples=20, random_state=0)
     >>> found = tc.predict_held_out(maker, answers, random_state=0)
     >>> found.how
