@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta
 
 import tercet as tc
+from tercet.ensemble import averages
 from tercet.errors import InputError
 from tercet.models import CKLModel, SOEModel
 from tercet.plots import plot_shepard, plot_uncertainty
 from tercet.plots.shepard import shepard
-from tercet.uses import certainty as looking
 
 N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 2))
@@ -60,8 +60,8 @@ def test_shares_are_those_of_all_comparisons(method, ax):
 def test_of_many_comparisons_some_are_looked_at(monkeypatch, ax):
     made = ensemble()
     exact = tc.certainty(made).share
-    monkeypatch.setattr(looking, "EXACT", N - 1)
-    monkeypatch.setattr(looking, "SAMPLE", 400)
+    monkeypatch.setattr(averages, "EXACT_OBJECTS", N - 1)
+    monkeypatch.setattr(averages, "SAMPLE", 400)
     plot_uncertainty(made, ax=ax)
     assert legend(ax)[0].startswith("all 660 comparisons (400 of them, at random)")
     assert drawn(ax)[1][1] == pytest.approx(exact, abs=0.06)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import tercet as tc
+from tercet.ensemble import averages
 from tercet.errors import InputError
 from tercet.uses import certainty as looking
 from tercet.uses.certainty import choose_comparisons, shares_of, thin
@@ -119,8 +120,8 @@ def test_a_map_without_doubt_is_certain_of_all():
 def test_of_many_objects_a_sample_is_looked_at(monkeypatch):
     made = ensemble()
     exact = tc.certainty(made)
-    monkeypatch.setattr(looking, "EXACT", N - 1)
-    monkeypatch.setattr(looking, "SAMPLE", 200)
+    monkeypatch.setattr(averages, "EXACT_OBJECTS", N - 1)
+    monkeypatch.setattr(averages, "SAMPLE", 200)
     found = tc.certainty(made, random_state=3)
     assert found.is_sample
     assert found.counted == 200

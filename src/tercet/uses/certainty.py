@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.ensemble import Ensemble
+from tercet.ensemble.averages import choose_sample
 from tercet.errors import InputError
 from tercet.numbering import count_comparisons
 from tercet.provenance import Seed
@@ -34,8 +35,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-EXACT = 120  # objects, of which all comparisons are looked at
-SAMPLE = 500_000  # comparisons of more objects: standard errors of shares are below 0.1 %
 DRAWS = 1000  # that are looked at, and more of them where there are few objects:
 WORK = 10**9  # draws times the third power of the number of objects
 TABLE = 2 * 10**7  # distances held at a time
@@ -215,9 +214,10 @@ def certainty(
 
 def choose_comparisons(n_objects: int, random_state: Seed = 0) -> tuple[Index, bool]:
     """The comparisons (m, 3) to look at, and whether these are a random sample of all."""
-    if n_objects <= EXACT:
+    size = choose_sample("auto", n_objects)
+    if size is None:
         return all_comparisons(n_objects), False
-    return random_comparisons(n_objects, SAMPLE, random_state=random_state), True
+    return random_comparisons(n_objects, size, random_state=random_state), True
 
 
 def thin(ensemble: Ensemble) -> Ensemble:
