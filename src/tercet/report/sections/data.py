@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
 from tercet.uses.abstain.risk import percent

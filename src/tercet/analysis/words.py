@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tercet.report.analysis import Analysis
-from tercet.report.cautions import (
+from tercet.analysis.cautions import (
     MISFIT,
     WELL,
     count_dimensions,
@@ -13,6 +12,7 @@ from tercet.report.cautions import (
     tell_calibration,
     tell_p,
 )
+from tercet.analysis.result import Analysis
 from tercet.uses.abstain.risk import percent
 
 __all__ = ["counted", "in_lines", "provisional", "summary", "tell_why_above"]
@@ -33,7 +33,7 @@ def summary(analysis: Analysis) -> list[str]:
 def in_lines(analysis: Analysis) -> str:
     """The summary and what to be careful about, for a terminal."""
     said = [f"- {sentence}" for sentence in summary(analysis)]
-    said += [f"! {warning}" for warning in analysis.warnings]
+    said += [f"! {warning}" for warning in analysis.cautions]
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said)
 
 
