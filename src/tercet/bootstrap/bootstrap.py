@@ -213,6 +213,7 @@ class Bootstrap(Maker):
         return "answer" if self.parametric else super().unit_of(triplets)
 
     def _fit_quietly(self, triplets: Triplets) -> Self:
+        check_settings(self)
         self._replicate(triplets)
         return self
 

@@ -37,7 +37,7 @@ from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow
 from tercet.uses.predictive import K_HAT, leave_one_out, mean_per_answer, sum_by_unit, weights_of
 from tercet.uses.units import Index, default_unit, number_units
 
-__all__ = ["estimate_dimension"]
+__all__ = ["estimate_dimension", "find_dimension"]
 
 # From which on two chains of a few hundred draws ended in different maps. The largest of many
 # R-hats of such short chains is often above the limit for long ones where they did not.
@@ -108,6 +108,43 @@ def estimate_dimension(
     The recommendation goes up in two stages, see `tercet.uses.dimension.rule`.
     """
     answers = as_triplets(triplets, n_objects)
+    warn_about(answers, stacklevel=2)
+    if isinstance(posterior, Posterior) and posterior.unit == "answer":
+        warn_about_screens(answers, "are taken as independent here", "leave unit='answer' out")
+    return find_dimension(
+        answers,
+        dimensions,
+        estimator=estimator,
+        posterior=posterior,
+        bootstrap=bootstrap,
+        unit=unit,
+        folds=folds,
+        repeats=repeats,
+        level=level,
+        thorough=thorough,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def find_dimension(
+    answers: Triplets,
+    dimensions: Sequence[int] | None = None,
+    *,
+    estimator: Embedder | None = None,
+    posterior: Posterior | None = None,
+    bootstrap: Bootstrap | None = None,
+    unit: str | None = None,
+    folds: int = 10,
+    repeats: int = 10,
+    level: float = 0.05,
+    thorough: bool = True,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+    progress: bool | None = None,
+) -> DimensionEstimate:
+    """As `estimate_dimension`, for answers that were diagnosed before: it says nothing of them."""
     tried = check_dimensions(dimensions, answers)
     makers = check_makers(estimator, posterior, bootstrap, answers)
     for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
@@ -122,9 +159,6 @@ def estimate_dimension(
             f"{int(units.max()) + 1} {unit}s cannot be dealt into {folds} folds; use fewer folds"
             f"{'' if unit == 'answer' else ', or a smaller unit such as unit=' + repr('answer')}."
         )
-    warn_about(answers, stacklevel=2)
-    if makers.posterior.unit == "answer":
-        warn_about_screens(answers, "are taken as independent here", "leave unit='answer' out")
     count_threads(n_jobs)
     entropy = entropy_of(random_state)
     weighed = makers.posterior.weigh(answers)
