@@ -126,6 +126,13 @@ class Bootstrap(Maker):
     classes_ : array([-1, 1])
         The answers "far" and "near", in the order of `predict_proba`.
 
+    Notes
+    -----
+    Of 95 % intervals of relative distances, those of ``Bootstrap(2)`` held the truth in 93.6 ± 1.0
+    % of cases (800 answers) and in 94.4 ± 0.6 % (4000 answers; 15 objects, σ = .3, 24 simulated
+    worlds); those of CKL with an exponent of 2 and a penalty of 0.25 in 83.8 and 51.0 %. See
+    docs/bootstrap.md.
+
     Examples
     --------
     >>> import tercet as tc
