@@ -28,11 +28,11 @@ from tercet.cli.files import input_file, output_file, output_place
 from tercet.cli.main import COMMANDS, INTERRUPTED, build_parser
 from tercet.cli.output import (
     Result,
-    cell,
     emit,
     harmless,
     one_line,
     plain,
+    printable,
     to_csv,
     to_json,
     with_options,
@@ -301,7 +301,7 @@ def test_a_terminal_that_lacks_letters_gets_their_numbers(monkeypatch):
 
 def test_what_a_terminal_would_obey_is_spelled_out():
     assert harmless("a\x1b[31mb\nc\x07\u202e") == "a\\x1b[31mb\nc\\x07\\u202e"
-    assert cell("two\nlines") == "two\\nlines"
+    assert printable("two\nlines") == "two\\nlines"
     assert one_line("two\nlines\t") == "two lines\\t"
     assert harmless("π ≥ ½ é 猫 👽") == "π ≥ ½ é 猫 👽"
 

@@ -20,8 +20,8 @@ MODULES = {
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"terminal"},
-    {"errors", "compiled", "files", "limits", "npz", "plain", "progress", "telling"},
+    {"text"},
+    {"errors", "compiled", "files", "limits", "npz", "plain", "progress"},
     {"bounded", "observers", "refusals", "titles"},
     {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},

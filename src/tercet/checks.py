@@ -14,8 +14,7 @@ from tercet.errors import InputError
 from tercet.observers import whole_observers
 from tercet.refusals import reject_cells as _reject_cells
 from tercet.refusals import reject_rows as _reject_rows
-from tercet.telling import closest, first_again, shown
-from tercet.telling import listing as listing
+from tercet.text import closest, first_again, shown
 from tercet.titles import COLUMNS as COLUMNS
 from tercet.titles import EXTRAS as EXTRAS
 from tercet.titles import find_columns as find_columns

@@ -25,7 +25,7 @@ from tercet.metrics import satisfied
 from tercet.models import Model
 from tercet.provenance import Seed, as_generator
 from tercet.streamed import StreamedTriplets, blocks_of
-from tercet.telling import shown
+from tercet.text import shown
 from tercet.triplets import Triplets, as_triplets, restore
 
 Floats = NDArray[np.float64]

@@ -18,6 +18,7 @@ from tercet.cli.common import (
 from tercet.cli.maps import labels_of, point_table
 from tercet.cli.models import add_model, add_penalty, penalised
 from tercet.cli.output import Result, emit, write_rows
+from tercet.text import counted
 
 __all__ = ["add_to", "run"]
 
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         {"name": label} | {f"x{k + 1}": x for k, x in enumerate(point)} for label, point in points
     ]
     text = (
-        f"{type(estimator).__name__} in {options.dim} dimension{'' if options.dim == 1 else 's'}: "
+        f"{type(estimator).__name__} in {counted(options.dim, 'dimension')}: "
         f"loss {estimator.loss_:.6g} after {estimator.n_iter_} iterations ({estimator.reason_}).\n"
         f"Training error {error:.1%}: so many of the {triplets.n_answers} answers contradict it."
     )

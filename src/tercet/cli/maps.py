@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.output import Result, cell, note, writing
+from tercet.cli.output import Result, note, printable, writing
+from tercet.text import counted
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -72,7 +73,7 @@ def point_table(rows: list[dict[str, Any]]) -> str:
         head += [axis] if sure else [axis, f"{LEVEL:.0%} interval"]
     lines = [head]
     for row in rows:
-        line = [cell(row["name"])]
+        line = [printable(row["name"])]
         for axis in axes:
             line.append(f"{row[axis]:.3f}")
             if not sure:
@@ -103,8 +104,8 @@ def describe_map(
     problems = problems_of(ensemble)
     doubt = ", but the chains have not converged" if problems else ""
     text = [
-        f"A map of {ensemble.n_objects} objects in {ensemble.n_components} dimension"
-        f"{'' if ensemble.n_components == 1 else 's'}: {ensemble.n_samples} draws.",
+        f"A map of {ensemble.n_objects} objects in "
+        f"{counted(ensemble.n_components, 'dimension')}: {ensemble.n_samples} draws.",
         *sentences,
         f"Average uncertainty {expected:.4f}: it expects to have {expected:.1%} of {of} wrong"
         f"{doubt}.",

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tercet.plain import plain
-from tercet.terminal import PYTHON, cell, harmless, one_line
+from tercet.text import PYTHON, harmless, one_line, printable
 
 __all__ = [
     "Result",
-    "cell",
     "emit",
     "flush",
     "harmless",
     "note",
     "one_line",
+    "printable",
     "say",
     "to_csv",
     "to_json",

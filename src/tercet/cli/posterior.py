@@ -23,6 +23,7 @@ from tercet.cli.common import (
 from tercet.cli.maps import LEVEL, describe_map, save_map
 from tercet.cli.models import LEARNED, add_model, make_estimator
 from tercet.cli.output import emit
+from tercet.text import counted
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -141,7 +142,7 @@ def _parameters(ensemble: Ensemble) -> dict[str, dict[str, float]]:
 
 def _about_chains(maker: Posterior) -> str:
     name, diagnostics = type(maker.estimator).__name__, maker.diagnostics_
-    made = f"{name}, {maker.n_chains} chain{'' if maker.n_chains == 1 else 's'}"
+    made = f"{name}, {counted(maker.n_chains, 'chain')}"
     if diagnostics is None:
         return f"{made}, too short to be checked."
     trust = "have not converged" if diagnostics.problems else "agree"

@@ -20,7 +20,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.files import input_file
 from tercet.cli.maps import labels_of, problems_of, provisional
-from tercet.cli.output import Result, cell, emit, write_rows
+from tercet.cli.output import Result, emit, printable, write_rows
 from tercet.cli.sizes import limit_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
         answer = row["answer_probability"]
         lines.append(
             [
-                *(cell(row[title]) for title in titles),
+                *(printable(row[title]) for title in titles),
                 f"{row['probability']:.3f}",
                 row["prediction"],
                 "" if answer is None else f"{answer:.3f}",

@@ -20,7 +20,7 @@ from tercet.cli.common import (
 from tercet.cli.files import input_file
 from tercet.cli.maps import LEVEL, problems_of, provisional
 from tercet.cli.models import LEARNED, MODELS, make_estimator
-from tercet.cli.output import Result, cell, emit, write_rows
+from tercet.cli.output import Result, emit, printable, write_rows
 
 if TYPE_CHECKING:
     from tercet.triplets import Triplets
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     }
     shown = found
     if found.names is not None:
-        shown = dataclasses.replace(found, names=tuple(map(cell, found.names)))
+        shown = dataclasses.replace(found, names=tuple(map(printable, found.names)))
     emit(options, Result(provisional(str(shown), problems), record, rows))
     return 0
 
@@ -158,8 +158,8 @@ def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
     try:
         return [float(name) for name in triplets.names]
     except ValueError:
-        from tercet.checks import listing
         from tercet.errors import InputError
+        from tercet.text import listing
 
         raise InputError(
             "the order of the stimuli is not known: their names are not numbers "
@@ -172,7 +172,7 @@ def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     """Values by name, or in the order of the objects where these have only numbers."""
     from tercet.errors import InputError
     from tercet.io.source import Source
-    from tercet.telling import first_again, shown
+    from tercet.text import first_again, shown
 
     cells = Source(path).cells
     if len(cells.header) != 2:

@@ -21,7 +21,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.files import input_file
 from tercet.cli.maps import problems_of, provisional
-from tercet.cli.output import Result, cell, emit, write_rows
+from tercet.cli.output import Result, emit, printable, write_rows
 from tercet.cli.predict import read_comparisons
 
 if TYPE_CHECKING:
@@ -194,4 +194,4 @@ def _printable(found: Suggestions) -> Suggestions:
     """The same with names that fit into a table."""
     if found.objects is None:
         return found
-    return dataclasses.replace(found, objects=tuple(map(cell, found.objects)))
+    return dataclasses.replace(found, objects=tuple(map(printable, found.objects)))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tercet.bounded import MAX_BYTES, check_size, gunzip, require_plain
 from tercet.errors import InputError
-from tercet.telling import listed
+from tercet.text import listed
 
 __all__ = [
     "Ints",

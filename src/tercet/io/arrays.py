@@ -21,7 +21,7 @@ from tercet.io.times import Times, check_times
 from tercet.io.untitled import is_number, reject_apart, say_untitled
 from tercet.io.written import check_arrays
 from tercet.refusals import placed
-from tercet.telling import listed
+from tercet.text import listed
 from tercet.triplets import Triplets, restore
 
 __all__ = [

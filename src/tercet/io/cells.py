@@ -17,7 +17,7 @@ from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.quotes import check_quotes
 from tercet.refusals import placed, reject_rows
-from tercet.telling import listed
+from tercet.text import counted, listed
 from tercet.titles import find_observer, is_missing
 
 __all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "read_words"]
@@ -265,10 +265,6 @@ class Cells:
         return [_INTEGER.fullmatch(cell) is not None for cell in self.unique]
 
 
-def _cells(number: int) -> str:
-    return f"{number} cell{'' if number == 1 else 's'}"
-
-
 # --- from text --------------------------------------------------------------------------------
 
 
@@ -295,7 +291,7 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
             continue
         if len(row) != len(header):
             raise InputError(
-                f"{path}, line {line}: {_cells(len(row))} where the first line has "
+                f"{path}, line {line}: {counted(len(row), 'cell')} where the first line has "
                 f"{len(header)}. Every line needs the same number of cells."
             )
         codes.extend([place.setdefault(cell.strip(), len(place)) for cell in row])

@@ -16,7 +16,7 @@ from tercet.io.reading import Options, Reading
 from tercet.io.source import Source
 from tercet.io.stimuli import name_by_number
 from tercet.io.times import read_times
-from tercet.telling import listed, shown
+from tercet.text import listed, shown
 
 __all__ = ["NEXT"]
 

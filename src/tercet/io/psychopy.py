@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tercet.checks import listing
 from tercet.errors import InputError
 from tercet.io.answered import Answered, rename, shorten, skip
 from tercet.io.cells import Cells
@@ -21,7 +20,7 @@ from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.source import Source
 from tercet.io.stimuli import Text
 from tercet.io.times import Times, read_times
-from tercet.telling import listed
+from tercet.text import listed, listing
 from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["PSYCHOPY", "read_sides"]

@@ -17,7 +17,7 @@ from tercet.io.reading import Options, Reading, Skipped
 from tercet.io.source import Source
 from tercet.io.tidy import TIDY
 from tercet.io.untitled import UnknownColumnsError
-from tercet.telling import alike, list_alike
+from tercet.text import alike, list_alike
 from tercet.triplets import Triplets
 
 __all__ = ["read_file", "read_source", "read_triplets"]

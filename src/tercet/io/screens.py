@@ -16,7 +16,7 @@ from tercet.io.reading import Options, Reading, count_skipped, make_catch
 from tercet.io.source import Source
 from tercet.io.stimuli import short_names
 from tercet.memory import need_memory
-from tercet.telling import first_again, listed, shown
+from tercet.text import first_again, listed, shown
 from tercet.titles import is_missing
 
 __all__ = ["SCREENS"]

@@ -14,7 +14,7 @@ from tercet.errors import InputError
 from tercet.io.answered import Answered
 from tercet.io.cells import Cells
 from tercet.io.stimuli import Text
-from tercet.telling import listed, shown
+from tercet.text import listed, shown
 
 __all__ = ["KEYS", "Keys", "split_keys", "tell_sides", "unanswered"]
 

@@ -14,7 +14,7 @@ from tercet.io.cells import Cells
 from tercet.io.choices import BESIDE, Choices, beside, reject_equal
 from tercet.io.reading import Options, Reading, count_skipped
 from tercet.io.source import Source
-from tercet.telling import listed
+from tercet.text import listed
 
 __all__ = ["Threes"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import check, listing
+from tercet.checks import check
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
@@ -26,6 +26,7 @@ from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
 from tercet.io.written import check_text, texts_of
 from tercet.observers import settle_observers
 from tercet.refusals import placed
+from tercet.text import listing
 from tercet.titles import COLUMNS, EXTRAS, find_columns, find_times
 from tercet.triplets import Triplets, restore
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.io.cells import Cells
+from tercet.text import counted
 from tercet.titles import TIME_WORDS, time_unit
 
 __all__ = ["Times", "check_times", "read_times"]
@@ -78,8 +79,8 @@ def check_times(
     wrong = (seconds < 0) | (seconds > LONGEST)
     seconds[wrong] = np.nan
     doubts = []
-    if count := np.count_nonzero(wrong):
-        what = "1 response time is" if count == 1 else f"{count} response times are"
+    if count := int(np.count_nonzero(wrong)):
+        what = f"{counted(count, 'response time')} {'is' if count == 1 else 'are'}"
         doubts.append(
             f"{what} impossible (below 0, above a day or no number) and taken as unknown (the "
             f"first: {line(int(wrong.argmax()))})."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import listing
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.offer import is_numbered, role_of
+from tercet.text import listing
 from tercet.titles import COLUMNS
 
 __all__ = ["UnknownColumnsError", "is_number", "reject_apart", "reject_titles", "say_untitled"]

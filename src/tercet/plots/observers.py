@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.checks import listing
 from tercet.errors import InputError
 from tercet.metrics import Bools
 from tercet.plots.axes import COLOURS, new_axes
 from tercet.plots.words import LONGEST, families, plain
+from tercet.text import listing
 from tercet.uncertainty import Floats
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.checks import listing
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
@@ -36,6 +35,7 @@ from tercet.report.makers import (
     make_maker,
     predict_held_out,
 )
+from tercet.text import listing
 from tercet.triplets import Triplets
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit

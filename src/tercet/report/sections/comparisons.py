@@ -9,7 +9,7 @@ from tercet.report.cautions import is_bold, is_calibrated
 from tercet.report.markup import Section, fold, name, paragraphs, prose, rows_of, table, text
 from tercet.report.parts import Parts
 from tercet.report.words import provisional
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent
 
 __all__ = ["comparisons_section"]
 

@@ -10,7 +10,7 @@ from tercet.report.cautions import MISFIT, tell_calibration, tell_p
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
 from tercet.report.words import tell_why_above
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.scale import GoodnessOfFit
 

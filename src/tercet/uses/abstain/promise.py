@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tercet.ensemble import Ensemble
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent, were, wrap
 from tercet.uses.abstain.walk import Bools, Floats, Index, Walk, fewest, last_passed
 
 __all__ = ["Promise"]
@@ -83,7 +82,7 @@ class Promise:
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return textwrap.fill(self.reason, 100)
+        return wrap(self.reason)
 
 
 def predict(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
@@ -139,7 +138,7 @@ def _undecided(found: Promise) -> str:
 def _wrong(found: Promise, step: int | None) -> str:
     n, wrong = found.walk.predicted[step or 0], found.walk.wrong[step or 0]
     each = "" if found.unit == "answer" else f", one of each {found.unit},"
-    return f"{n} predicted hold-out answers{each} {wrong} {'was' if wrong == 1 else 'were'} wrong"
+    return f"{n} predicted hold-out answers{each} {wrong} {were(wrong)} wrong"
 
 
 def _smallest(found: Promise) -> str:

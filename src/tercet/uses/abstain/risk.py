@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tercet.errors import InputError
 from tercet.metrics import check_probability, check_threshold
+from tercet.text import percent
 
 __all__ = ["RiskCoverage", "risk_coverage"]
 
@@ -89,8 +90,3 @@ def risk_coverage(
     total = np.cumsum(np.bincount(place, weight))
     failed = np.cumsum(np.bincount(place, weight * wrong))
     return RiskCoverage(-confidence, total / total[-1], failed / total)
-
-
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100.0 * share:.3g} %"

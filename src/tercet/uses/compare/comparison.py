@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tercet.text import wrap
 from tercet.uses.columns import lay_out
 from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
 from tercet.uses.predictive import Floats
@@ -133,7 +133,7 @@ class Comparison:
         return rows
 
     def __str__(self) -> str:
-        paragraphs = [textwrap.fill(line, 96, subsequent_indent="  ") for line in sentences(self)]
+        paragraphs = [wrap(line, 96, indent="  ") for line in sentences(self)]
         return "\n".join([self.table(), "", *paragraphs])
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tercet.text import counted, wrap
 from tercet.uses.columns import lay_out
 
 __all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
 
-WIDTH = 100
 _MARKED = "! The chains ended in different maps: by themselves they decide nothing."
 
 
@@ -132,14 +131,14 @@ class DimensionEstimate:
         return rows
 
     def __str__(self) -> str:
-        count = f"{self.dimension} dimension{'s' if self.dimension != 1 else ''}"
+        count = counted(self.dimension or 0, "dimension")
         start = {
             "decided": f"{count}.",
             "at least": f"{count}, perhaps more.",
             "not decided": "Not decided.",
             "cannot tell": "Cannot tell.",
         }[self.verdict]
-        words = textwrap.fill(f"{start} {self.reason}", WIDTH)
+        words = wrap(f"{start} {self.reason}")
         marked = f"\n\n{_MARKED}" if self.disagreeing else ""
         return f"{words}\n\n{self.table()}{marked}"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from tercet.text import wrap
 from tercet.uses.columns import lay_out
 from tercet.uses.plan.measures import MEASURES
 from tercet.uses.plan.needed import Needed
@@ -98,7 +98,7 @@ class AnswerPlan:
         return plain | {"sentence": self.sentence}
 
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{textwrap.fill(self.sentence, WIDTH)}"
+        return f"{self.table()}\n\n{wrap(self.sentence, WIDTH)}"
 
     # --- words --------------------------------------------------------------------------------
 

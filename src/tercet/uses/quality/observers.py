@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import listing, natural_key
+from tercet.checks import natural_key
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
 from tercet.estimators import STE
 from tercet.observers import label_observers, match_observers
+from tercet.text import listing
 from tercet.uses.quality.counts import Prepared, answer_pairs, by_observer, tally
 from tercet.uses.quality.guessing import (
     GUESSING,

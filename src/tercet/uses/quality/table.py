@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent
 from tercet.uses.columns import lay_out
 from tercet.uses.quality.observers import ObserverCheck
 
