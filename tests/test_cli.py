@@ -1,5 +1,4 @@
 import errno
-import json
 import os
 import re
 import subprocess
@@ -31,10 +30,7 @@ from tercet.cli.output import (
     emit,
     harmless,
     one_line,
-    plain,
     printable,
-    to_csv,
-    to_json,
     with_options,
 )
 from tercet.errors import DataWarning, InputError, TercetError
@@ -304,40 +300,6 @@ def test_what_a_terminal_would_obey_is_spelled_out():
     assert printable("two\nlines") == "two\\nlines"
     assert one_line("two\nlines\t") == "two lines\\t"
     assert harmless("π ≥ ½ é 猫 👽") == "π ≥ ½ é 猫 👽"
-
-
-def test_json_knows_numbers_and_null():
-    import numpy as np
-
-    from tercet.uses.dimension.table import Measured
-
-    record = {
-        "array": np.array([1.5, np.nan, np.inf]),
-        "count": np.int64(3),
-        "yes": np.bool_(True),
-        "nothing": None,
-        "pair": Measured(1.0, float("nan")),
-        "names": ("a", "\x1b"),
-        5: {"deep": [np.float64(0.1)]},
-    }
-    text = to_json(record)
-    assert text.isascii()
-    assert json.loads(text) == {
-        "array": [1.5, None, None],
-        "count": 3,
-        "yes": True,
-        "nothing": None,
-        "pair": {"value": 1.0, "error": None},
-        "names": ["a", "\x1b"],
-        "5": {"deep": [0.1]},
-    }
-    assert plain(InputError("x")) == "x"
-
-
-def test_csv_leaves_what_is_no_number_empty():
-    rows = [{"name": 'a, "b"', "x": float("nan")}, {"name": 3, "x": None}, {"name": "c", "x": 0.1}]
-    assert to_csv(rows) == 'name,x\n"a, ""b""",\n3,\nc,0.1\n'
-    assert to_csv([]) == ""
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no terminals to try")

@@ -21,7 +21,7 @@ MODULES = {
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
     {"text"},
-    {"errors", "compiled", "files", "limits", "npz", "plain", "progress"},
+    {"errors", "compiled", "files", "limits", "npz", "progress", "tables"},
     {"bounded", "observers", "refusals", "titles"},
     {"checks", "memory", "numbering", "parallel", "provenance"},
     {"triplets", "checkpoint"},

@@ -44,6 +44,6 @@ def test_what_a_terminal_obeys_is_spelled_out():
 
 def test_words_need_no_arrays():
     """The command line says its help before NumPy is loaded."""
-    code = "import sys, tercet.text; print('numpy' in sys.modules)"
+    code = "import sys, tercet.text, tercet.tables; print('numpy' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

@@ -6,8 +6,8 @@ import pytest
 from tercet.paper.checks import calibration, uses
 from tercet.paper.claims import CLAIMS
 from tercet.paper.gains import gains
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import FULL, LENGTHSCALES
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge
 
 REPEATS = range(5)
@@ -34,7 +34,7 @@ def calibrated(x, right):
                     u = 0.02 + 0.46 * step + up + 1e-4 * repeat
                     numbers = {"uncertainty": u, "error": u, "calibration error": u, "brier": u}
                     rows.append(shared | {"method": method} | numbers)
-    return Table(rows)
+    return Measurements(rows)
 
 
 def predicted(right):
@@ -56,7 +56,7 @@ def predicted(right):
                             "error over all": 0.1,
                         }
                     )
-    return Table(rows)
+    return Measurements(rows)
 
 
 def dimensional(right):
@@ -74,7 +74,7 @@ def dimensional(right):
                 rows.append(key | {"method": "Bayes", "uncertainty": 0.3 + 0.02 * level})
                 if d == 1:
                     rows.append({"true": true, "repeat": repeat, "chosen": true})
-    return Table(rows)
+    return Measurements(rows)
 
 
 def perceived(right):
@@ -87,7 +87,7 @@ def perceived(right):
                 names = ("departure", "spread", "function spread", "covered")
                 numbers = dict.fromkeys(names, 0.1 * step + 0.001 * repeat)
                 rows.append(key | numbers | {"ends": 4e-6 if right else 0.1})
-    return Table(rows)
+    return Measurements(rows)
 
 
 def chosen(right):
@@ -114,11 +114,11 @@ def chosen(right):
         for repeat in REPEATS
     ]
     features = [{"dataset": "Satellite", "strategy": "features", "repeat": 0, "ARI": 0.9}]
-    return Table(rows + features)
+    return Measurements(rows + features)
 
 
 def voted(right):
-    return Table(
+    return Measurements(
         {
             "ensemble": "bootstrap",
             "grid": grid,
@@ -137,7 +137,7 @@ def voted(right):
 
 
 def matrices(right):
-    return Table(
+    return Measurements(
         {
             "prior": prior,
             "noise": noise,
@@ -186,7 +186,7 @@ def test_errors_that_the_threshold_does_not_change_do_not_fall_with_it():
     """Although the training sets with most errors abstain first, so a pool of all would."""
 
     def rows(tilt):
-        return Table(
+        return Measurements(
             {"method": "bootstrap", "fraction": f, "threshold": t, "repeat": r}
             | ({"error": 0.3 - f + tilt * (t - 0.5) + 1e-3 * (r + 1) * f} if t < 0.6 + f else {})
             for f in (0.01, 0.1, 0.3)
@@ -212,7 +212,7 @@ def test_the_best_dimension_is_held_against_its_own_spread():
     """True dimension 3 is worse than 4 by half the spread of 4: within one standard deviation."""
 
     def rows(excess):
-        return Table(
+        return Measurements(
             {"true": 3, "dimension": d, "method": "bootstrap", "repeat": r, "uncertainty": u}
             for r, small in enumerate((-0.01, 0.0, 0.01))
             for d, u in ((2, 0.5), (3, 0.2 + small + excess), (4, 0.2 + small))

@@ -10,9 +10,9 @@ from tercet.paper.cells import collect
 from tercet.paper.drawing import style
 from tercet.paper.figure import table_of
 from tercet.paper.figure3 import FIGURE, predict, predict_or_abstain
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import METHOD, mixture, stream
 from tercet.paper.settings import FULL, TINY
-from tercet.paper.tables import Table
 
 SMALL = {"points": 12, "fraction": 0.1, "repeat": 1, "thresholds": [0.5, 0.7, 0.9]}
 pytestmark = pytest.mark.filterwarnings("ignore::tercet.errors.ConvergenceWarning")
@@ -66,7 +66,7 @@ def test_the_settings_are_the_papers():
 
 
 def made_up(thresholds, silent=()):
-    return Table(
+    return Measurements(
         {
             "method": method,
             "fraction": fraction,

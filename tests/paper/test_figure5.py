@@ -17,9 +17,9 @@ from tercet.models import STEModel
 from tercet.paper import active, figure5
 from tercet.paper.active import INFORMATION_GAIN, RANDOM, World
 from tercet.paper.drawing import style
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP, CHOICE, METHOD, NOISE, RECOMMENDED, judge, stream
 from tercet.paper.settings import FULL, QUICK, TINY
-from tercet.paper.tables import Table
 from tercet.triplets import Triplets
 
 CANCER = "Breast Cancer"
@@ -236,7 +236,7 @@ def made_up(repeats, datasets=("Satellite", "MNIST", CANCER)):
             if strategy == RECOMMENDED:
                 row["triplet error of the posterior"] = 0.05
             rows.append(row)
-    return Table(rows)
+    return Measurements(rows)
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
@@ -273,6 +273,6 @@ def test_what_is_missing_is_left_out():
         assert list(figure5.draw(made_up(1, (CANCER,)))) == ["figure_5_breast_cancer"]
     rows = [r for r in made_up(1).rows if r["strategy"] not in (RECOMMENDED, BAYES)]
     with style():
-        picture = figure5.draw(Table(rows))["figure_5"]
+        picture = figure5.draw(Measurements(rows))["figure_5"]
     labels = [line.get_label() for line in picture.axes[0].lines]
     assert labels == ["random", "bootstrap"]

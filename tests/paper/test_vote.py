@@ -8,9 +8,9 @@ from tercet import simulate
 from tercet.metrics import brier_score, satisfied
 from tercet.paper.calibration import training_set
 from tercet.paper.drawing import style
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import METHOD, mixture, stream
 from tercet.paper.settings import FULL
-from tercet.paper.tables import Table
 from tercet.paper.vote import FIGURE, compare_rules, share_of_draws
 
 SMALL = {"points": 12, "noise": 0.5, "fraction": 0.2, "grids": ["noise"], "repeat": 0}
@@ -76,7 +76,7 @@ def test_the_grids_are_those_of_figures_2b_and_2c():
 
 
 def test_pictures_have_a_line_for_every_rule():
-    table = Table(
+    table = Measurements(
         {"ensemble": e, "noise": noise, "fraction": f, "repeat": repeat, "grid": grid}
         | {"rule": rule, "error": height, "brier": height, "calibration error": height}
         for e in ("bootstrap", "Bayes")

@@ -19,7 +19,7 @@ from tercet.checkpoint.file import Row, telling, write_rows
 from tercet.errors import TercetError
 from tercet.limits import LARGEST_NUMBER
 from tercet.npz import read_npz
-from tercet.plain import parse
+from tercet.tables import parse_json
 
 EVERY = 1.0  # seconds between two commits: each waits for the disk
 
@@ -187,7 +187,7 @@ def pack(content: Content) -> bytes:
 def unpack(value: bytes) -> dict[str, Any]:
     """What `pack` packed."""
     arrays = read_npz(io.BytesIO(value))
-    plain = parse(str(arrays.pop(_PLAIN)))
+    plain = parse_json(str(arrays.pop(_PLAIN)))
     if not isinstance(plain, dict) or plain.keys() & arrays.keys():
         raise TypeError("values without names of their own")
     return arrays | plain

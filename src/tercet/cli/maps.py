@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.output import Result, note, printable, writing
+from tercet.tables import Table
 from tercet.text import counted
 
 if TYPE_CHECKING:
@@ -64,14 +65,12 @@ def point_rows(ensemble: Ensemble) -> list[dict[str, Any]]:
 
 def point_table(rows: list[dict[str, Any]]) -> str:
     """The rows for people, intervals in one cell; also of points without intervals."""
-    from tercet.uses.columns import lay_out
-
     axes = [key for key in rows[0] if key != "name" and "_" not in key]
     sure = f"{axes[0]}_low" not in rows[0]
     head = ["name"]
     for axis in axes:
         head += [axis] if sure else [axis, f"{LEVEL:.0%} interval"]
-    lines = [head]
+    lines = []
     for row in rows:
         line = [printable(row["name"])]
         for axis in axes:
@@ -79,7 +78,7 @@ def point_table(rows: list[dict[str, Any]]) -> str:
             if not sure:
                 line.append(f"{row[f'{axis}_low']:.3f} to {row[f'{axis}_high']:.3f}")
         lines.append(line)
-    return lay_out(lines)
+    return Table("", head, lines).text()
 
 
 def describe_map(

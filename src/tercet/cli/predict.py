@@ -22,6 +22,7 @@ from tercet.cli.files import input_file
 from tercet.cli.maps import labels_of, problems_of, provisional
 from tercet.cli.output import Result, emit, printable, write_rows
 from tercet.cli.sizes import limit_of
+from tercet.tables import Table
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -150,10 +151,8 @@ def predict(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    from tercet.uses.columns import lay_out
-
     *titles, _, _, _ = rows[0]
-    lines = [[*titles, "π", "prediction", "answer near"]]
+    lines = []
     for row in rows:
         answer = row["answer_probability"]
         lines.append(
@@ -164,4 +163,4 @@ def _table(rows: list[dict[str, Any]]) -> str:
                 "" if answer is None else f"{answer:.3f}",
             ]
         )
-    return lay_out(lines)
+    return Table("", [*titles, "π", "prediction", "answer near"], lines).text()

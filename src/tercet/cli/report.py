@@ -19,7 +19,8 @@ from tercet.cli.common import (
     share,
 )
 from tercet.cli.files import inputs_of, output_place
-from tercet.cli.output import say, to_json, without_python
+from tercet.cli.output import say, without_python
+from tercet.tables import to_json
 
 __all__ = ["add_to", "run"]
 

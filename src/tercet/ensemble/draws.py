@@ -15,7 +15,7 @@ from tercet.limits import LARGEST_NUMBER
 from tercet.memory import need_memory
 from tercet.models import Model
 from tercet.models.base import DOMAINS, FINITE
-from tercet.plain import check_depth
+from tercet.tables import check_depth
 from tercet.triplets import Triplets
 
 Floats = NDArray[np.float64]

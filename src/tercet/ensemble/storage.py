@@ -20,7 +20,7 @@ from tercet.errors import InputError, TercetError
 from tercet.files import whole_file
 from tercet.models import Model
 from tercet.npz import UnreadableError, read_npz
-from tercet.plain import parse
+from tercet.tables import parse_json
 
 FORMAT = "tercet ensemble"
 VERSION = 1
@@ -51,7 +51,7 @@ def read(path: PathLike) -> Draws:
     with open(path, "rb") as file:
         try:
             arrays = read_npz(file)
-            header = parse(_only_text(arrays.pop("header")))
+            header = parse_json(_only_text(arrays.pop("header")))
             if header["format"] != FORMAT:
                 raise KeyError("format")
             version = header["version"]

@@ -8,8 +8,6 @@ the ranks of the stimuli, from 1, and the column resp (Knoblauch & Maloney, J. S
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +26,7 @@ from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading, count_skipped
 from tercet.io.source import Source
 from tercet.io.written import check_text, texts_of
+from tercet.tables import to_csv
 from tercet.triplets import Triplets
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
@@ -178,15 +177,12 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     for word in ("observer", "response_time"):
         if (known := getattr(triplets, EXTRAS[word])) is not None:
             titles, columns = [*titles, word], [*columns, known]
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(titles)
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
     rows = list(zip(*cells, strict=True))
-    writer.writerows(rows[t] for t in triplets.each_vote())
+    text = to_csv(titles, (rows[t] for t in triplets.each_vote()))
     texts = texts_of(triplets) | {"names": []}  # stimuli are numbers
-    check_text(path, texts, text.getvalue())
-    write_whole(path, text.getvalue().encode("utf-8"))
+    check_text(path, texts, text)
+    write_whole(path, text.encode("utf-8"))
 
 
 def _reject_numbers(triplets: Triplets, path: Path) -> None:

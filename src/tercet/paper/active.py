@@ -22,6 +22,7 @@ from tercet.datasets import Dataset, load_breast_cancer, load_mnist_digits, load
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
 from tercet.paper.cells import Result
+from tercet.paper.measurements import Row
 from tercet.paper.methods import (
     CHOICE,
     ESTIMATORS,
@@ -42,7 +43,6 @@ from tercet.paper.settings import (
     GRAPH_NEIGHBOURS,
     NEIGHBOURS,
 )
-from tercet.paper.tables import Row
 from tercet.triplets import Triplets
 from tercet.uses.active import suggest
 

@@ -14,6 +14,7 @@ from tercet.metrics import procrustes_distance, triplet_error
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import line, panels
 from tercet.paper.figure import Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -28,7 +29,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import GNMDS_RATIO, RATIOS, Size
-from tercet.paper.tables import Table
 from tercet.plots.axes import COLOURS
 from tercet.triplets import Triplets
 
@@ -153,7 +153,7 @@ def search_weight(points: int, noise: float, fraction: float, ratio: float, repe
     return {"rows": [row]}
 
 
-def draw_errors(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
+def draw_errors(ax: Axes, table: Measurements, x: str, models: Sequence[str]) -> None:
     """The Procrustes error of each model over a column; that of a single one also as written.
 
     As written in the paper the error has no scale of its own, so where the size of a map is an
@@ -172,7 +172,7 @@ def draw_errors(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
     ax.legend()
 
 
-def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
+def draw_uncertainties(ax: Axes, table: Measurements, x: str, models: Sequence[str]) -> None:
     """The average uncertainty of each method over a column."""
     for model, dashes in zip(models, DASHES, strict=False):
         for method in SERIES[model]:
@@ -186,7 +186,10 @@ def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) ->
 
 
 def draw_models(
-    name: str, table: Table, column: Callable[[Any, Table, tuple[str, ...]], None], words: str
+    name: str,
+    table: Measurements,
+    column: Callable[[Any, Measurements, tuple[str, ...]], None],
+    words: str,
 ) -> Pictures:
     """The main picture and the supplement's, of errors above uncertainties."""
     pictures = {}
@@ -198,7 +201,7 @@ def draw_models(
     return pictures
 
 
-def draw_search(table: Table, x: str, label: str) -> Picture:
+def draw_search(table: Measurements, x: str, label: str) -> Picture:
     """The error of GNMDS over C, for the smallest, a middle and the largest value of a column."""
     picture, axes = panels(1, 1, width=3.4, height=2.6)
     ax: Axes = axes[0, 0]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from tercet.paper import figure2a, figure2b, figure2c
 from tercet.paper.drawing import legend_below, letter, panels
 from tercet.paper.figure import Pictures
-from tercet.paper.tables import Table
+from tercet.paper.measurements import Measurements
 
 __all__ = ["draw_together"]
 
 TITLES = ("increasing embedding dimension", "increasing noise", "increasing share of triplets")
 
 
-def draw_together(tables: Mapping[str, Table]) -> Pictures:
+def draw_together(tables: Mapping[str, Measurements]) -> Pictures:
     """The three columns, from the tables of 2a, 2b and 2c."""
     picture, axes = panels(2, 3, width=3.0, height=2.4)
     figure2a.draw_column(axes[:, 0], tables["2a"], tables["2a"].values("true")[0])

@@ -18,6 +18,7 @@ from tercet.estimators import CKL, STE
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -31,7 +32,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import DIMENSION_FRACTION, DIMENSION_NOISE, Size
-from tercet.paper.tables import Table
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets
 from tercet.uses.dimension import estimate_dimension
@@ -142,7 +142,7 @@ def recommend(
     return {"rows": rows}
 
 
-def draw_column(axes: np.ndarray[Any, Any], table: Table, true: int) -> None:
+def draw_column(axes: np.ndarray[Any, Any], table: Measurements, true: int) -> None:
     """The cost of STE above, the average uncertainties below."""
     top, bottom = axes
     rows = table.where(true=true)
@@ -160,14 +160,14 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, true: int) -> None:
         ax.set_xticks(cost.x)
 
 
-def _chosen(rows: Table, true: int) -> str:
+def _chosen(rows: Measurements, true: int) -> str:
     """How often the recommended way chooses the true dimension, in words."""
     chosen = [row["chosen"] for row in rows.rows if "chosen" in row]
     right = sum(choice == true for choice in chosen)
     return f"(recommended: {true} in {right} of {len(chosen)})"
 
 
-def _picture(table: Table, dimensions: list[int]) -> Any:
+def _picture(table: Measurements, dimensions: list[int]) -> Any:
     picture, axes = panels(2, len(dimensions), width=3.4 if len(dimensions) == 1 else 2.7)
     for column, true in enumerate(dimensions):
         draw_column(axes[:, column], table, true)
@@ -176,7 +176,7 @@ def _picture(table: Table, dimensions: list[int]) -> Any:
     return picture
 
 
-def draw_all(table: Table) -> Pictures:
+def draw_all(table: Measurements) -> Pictures:
     """Three components as in the paper, the others as in the supplement."""
     first, *others = table.values("true")
     return {

@@ -16,8 +16,8 @@ from tercet.paper.calibration import (
 )
 from tercet.paper.cells import Cell
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
-from tercet.paper.tables import Table
 
 __all__ = ["FIGURE", "draw_column"]
 
@@ -30,7 +30,7 @@ def cells(size: Size) -> list[Cell]:
     return calibration_cells("2b", VERSION, size, grid)
 
 
-def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...]) -> None:
+def draw_column(axes: np.ndarray[Any, Any], table: Measurements, models: tuple[str, ...]) -> None:
     """Error above, uncertainty below."""
     top, bottom = axes
     draw_errors(top, table, "noise", models)
@@ -38,7 +38,7 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...
     bottom.set_xlabel("noise σ")
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
     search = draw_search(table, "noise", "σ = {:g}")
     models = draw_models("figure_2b", table, draw_column, "increasing noise")

@@ -17,8 +17,8 @@ from tercet.paper.calibration import (
 from tercet.paper.cells import Cell
 from tercet.paper.drawing import fraction_axis
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import ENOUGH, Size
-from tercet.paper.tables import Table
 
 __all__ = ["FIGURE", "draw_column", "enough"]
 
@@ -35,7 +35,7 @@ def enough(points: int) -> float:
     return float(ENOUGH * 2 * points * np.log(points) / (points * (points - 1) * (points - 2) / 2))
 
 
-def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...]) -> None:
+def draw_column(axes: np.ndarray[Any, Any], table: Measurements, models: tuple[str, ...]) -> None:
     """Error above, uncertainty below."""
     top, bottom = axes
     draw_errors(top, table, "fraction", models)
@@ -48,7 +48,7 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...
     bottom.set_xlabel(f"{bottom.get_xlabel()}\n(line: 10·d·n·log n)")
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
     search = draw_search(table, "fraction", "{:.1%} of all triplets")
     models = draw_models("figure_2c", table, draw_column, "increasing share of triplets")

@@ -19,6 +19,7 @@ from tercet.estimators import STE
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.methods import (
     BOOTSTRAP,
     METHOD,
@@ -29,7 +30,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import ANSWERS, LENGTHSCALES, STIMULI, SUBSAMPLE, Size
-from tercet.paper.tables import Curve, Table
 from tercet.plots.axes import COLOURS
 from tercet.triplets import Triplets
 from tercet.uses.scale import perceptual_scale
@@ -191,7 +191,7 @@ def describe(samples: Floats, functions: Floats, stimuli: Floats, lengthscale: f
 # --- pictures -----------------------------------------------------------------------------------
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """Means and point uncertainties; the process and error bars, as in the supplement."""
     main, axes = panels(2, 1, width=3.6, height=2.4)
     draw_means(axes[0, 0], table.where(method=BOOTSTRAP))
@@ -209,7 +209,7 @@ def draw(table: Table) -> Pictures:
     return {"figure_4": main, "figure_4_supplement": other}
 
 
-def draw_means(ax: Axes, table: Table) -> None:
+def draw_means(ax: Axes, table: Measurements) -> None:
     """The mean embedding for every lengthscale, and the mean function."""
     for lengthscale, look in zip(LENGTHSCALES, LOOKS, strict=True):
         curve = table.where(lengthscale=lengthscale).curve("stimulus", "mean")
@@ -218,7 +218,7 @@ def draw_means(ax: Axes, table: Table) -> None:
     _name_axes(ax, "perception")
 
 
-def draw_spreads(ax: Axes, table: Table) -> None:
+def draw_spreads(ax: Axes, table: Measurements) -> None:
     """The standard deviations of nine stimuli for every lengthscale."""
     for k, (lengthscale, look) in enumerate(zip(LENGTHSCALES, LOOKS, strict=True)):
         curve = table.where(lengthscale=lengthscale).curve("stimulus", "sd")
@@ -228,7 +228,7 @@ def draw_spreads(ax: Axes, table: Table) -> None:
     ax.set_ylim(bottom=0.0)
 
 
-def draw_process(ax: Axes, table: Table) -> None:
+def draw_process(ax: Axes, table: Measurements) -> None:
     """Mean function, one standard deviation to either side, and some functions."""
     rows = [row for row in table.rows if "stimulus" in row]
     x, mean, sd = (np.array([r[k] for r in rows]) for k in ("stimulus", "function", "function sd"))
@@ -240,7 +240,7 @@ def draw_process(ax: Axes, table: Table) -> None:
     _name_axes(ax, "perception")
 
 
-def draw_error_bars(ax: Axes, table: Table) -> None:
+def draw_error_bars(ax: Axes, table: Measurements) -> None:
     """The scale of one repeat for every lengthscale, side by side, with standard deviations."""
     for k, (lengthscale, look) in enumerate(zip(LENGTHSCALES, LOOKS, strict=True)):
         rows = table.where(lengthscale=lengthscale)

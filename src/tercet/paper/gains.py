@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import Check
 
 __all__ = ["Gain", "gains"]
@@ -39,7 +39,7 @@ class Gain(NamedTuple):
         return f"{check.mean:.3f}{error}"
 
 
-def gains(tables: Mapping[str, Table]) -> list[Gain]:
+def gains(tables: Mapping[str, Measurements]) -> list[Gain]:
     """Every number that there is."""
     found = {
         "2a": _dimension,
@@ -57,7 +57,7 @@ def gains(tables: Mapping[str, Table]) -> list[Gain]:
     ]
 
 
-def _dimension(table: Table) -> list[Gain]:
+def _dimension(table: Measurements) -> list[Gain]:
     """How often the true dimension is found, over the true dimensions."""
     hits: dict[str, list[Floats]] = {BOOTSTRAP: [], BAYES: [], RECOMMENDED: []}
     for true in table.values("true"):
@@ -71,7 +71,7 @@ def _dimension(table: Table) -> list[Gain]:
     return [Gain("2a", what, shares)]
 
 
-def _calibration(table: Table, figure: str, x: str) -> list[Gain]:
+def _calibration(table: Measurements, figure: str, x: str) -> list[Gain]:
     names = {"error": "triplet error", "calibration error": "calibration error", "brier": "Brier"}
     return [
         Gain(
@@ -86,7 +86,7 @@ def _calibration(table: Table, figure: str, x: str) -> list[Gain]:
     ]
 
 
-def _prediction(table: Table) -> list[Gain]:
+def _prediction(table: Measurements) -> list[Gain]:
     threshold = min(table.values("threshold"), key=lambda t: abs(t - THRESHOLD))
     names = {"error over all": "wrong, share of all triplets", "abstention": "abstention"}
     return [
@@ -104,7 +104,7 @@ def _prediction(table: Table) -> list[Gain]:
     ]
 
 
-def _psychophysics(table: Table) -> list[Gain]:
+def _psychophysics(table: Measurements) -> list[Gain]:
     names = {
         "departure": "departure from the mean function",
         "covered": "share of stimuli whose mean function is within two standard deviations",
@@ -122,7 +122,7 @@ def _psychophysics(table: Table) -> list[Gain]:
     ]
 
 
-def _active(table: Table) -> list[Gain]:
+def _active(table: Measurements) -> list[Gain]:
     rows = table.where(dataset="Satellite", model="STE")
     names = {"triplet error": "triplet error", "kNN error": "kNN error", "ARI": "ARI"}
     return [

@@ -14,8 +14,8 @@ from tercet.engine.sdp import critical_slack_weight
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, GNMDS, STE, TSTE
 from tercet.metrics import brier_score, expected_calibration_error
+from tercet.paper.measurements import Row
 from tercet.paper.settings import GNMDS_RATIO
-from tercet.paper.tables import Row
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets
 

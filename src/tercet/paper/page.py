@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tercet.files import write_whole
 from tercet.paper.figures import FIGURES
@@ -16,7 +15,7 @@ from tercet.paper.remarks import REMARKS
 from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import FULL, OURS, RECOMMENDED
 from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdict
-from tercet.uses.columns import lay_out
+from tercet.tables import Table, table_of
 
 __all__ = ["count_verdicts", "page", "verdict_tables", "write_page"]
 
@@ -71,10 +70,10 @@ def verdict_tables(verdicts: Sequence[Verdict]) -> str:
     ]
     claims = [(v.claim.name, v.verdict, _tally(v), v.claim.text) for v in judged]
     tables = (
-        lay_out([("claim", "mean ± se", "wanted", "check", "statistic"), *checks]),
-        lay_out([("claim", "verdict", "checks that hold", "what the paper says"), *claims]),
+        Table("", ("claim", "mean ± se", "wanted", "check", "statistic"), checks),
+        Table("", ("claim", "verdict", "checks that hold", "what the paper says"), claims),
     )
-    return "\n\n".join(tables) + "\n"
+    return "\n\n".join(table.text() for table in tables) + "\n"
 
 
 def write_page(reproduction: Reproduction, folder: Path) -> None:
@@ -152,11 +151,7 @@ def _value(check: Check) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    # A bar inside a cell would end it.
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
-    )
+    return Table("", head, rows).markdown()
 
 
 def _gains(reproduction: Reproduction) -> str:
@@ -199,25 +194,20 @@ def _problems(reproduction: Reproduction) -> list[str]:
 
 
 def _claims_csv(verdicts: Sequence[Verdict]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [
-            "claim",
-            "verdict",
-            "statistic",
-            "mean",
-            "standard error",
-            "low",
-            "high",
-            "check",
-            "repeats",
-        ]
-    )
+    rows: list[dict[str, Any]] = []
     for verdict in verdicts:
-        if not verdict.checks:
-            writer.writerow([verdict.claim.name, verdict.verdict])
-        for c in verdict.checks:
-            numbers = [c.mean, c.error, c.low, c.high, c.verdict, len(c.values)]
-            writer.writerow([verdict.claim.name, verdict.verdict, c.what, *numbers])
-    return text.getvalue()
+        row: dict[str, Any] = {"claim": verdict.claim.name, "verdict": verdict.verdict}
+        rows += [
+            row
+            | {
+                "statistic": c.what,
+                "mean": c.mean,
+                "standard error": c.error,
+                "low": c.low,
+                "high": c.high,
+                "check": c.verdict,
+                "repeats": len(c.values),
+            }
+            for c in verdict.checks
+        ] or [row]
+    return table_of(rows).csv()

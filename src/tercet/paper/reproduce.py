@@ -17,10 +17,10 @@ from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, table_of
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import FIGURES
+from tercet.paper.measurements import Measurements
 from tercet.paper.page import write_page
 from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import SIZES
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import judge
 from tercet.parallel import count_threads
 
@@ -131,7 +131,7 @@ def _missing_data(chosen: Sequence[Figure], strict: bool) -> dict[str, str]:
 
 
 def _write_figures(
-    chosen: Sequence[Figure], tables: Mapping[str, Table], folder: Path, failed: list[str]
+    chosen: Sequence[Figure], tables: Mapping[str, Measurements], folder: Path, failed: list[str]
 ) -> dict[str, list[str]]:
     """Pictures and tables of every figure that has numbers; returns the names of the pictures."""
     names: dict[str, list[str]] = {}

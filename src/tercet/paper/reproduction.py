@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import Verdict
 
 __all__ = ["Reproduction"]
@@ -19,7 +19,7 @@ class Reproduction:
     Attributes
     ----------
     size : Size
-    tables : dict of str to Table
+    tables : dict of str to Measurements
         Every number, by figure.
     pictures : dict of str to list of str
         Names of the pictures of each figure, without their ending.
@@ -41,7 +41,7 @@ class Reproduction:
     """
 
     size: Size
-    tables: dict[str, Table]
+    tables: dict[str, Measurements]
     pictures: dict[str, list[str]]
     verdicts: list[Verdict]
     left_out: dict[str, str]

@@ -22,9 +22,9 @@ from tercet.paper.calibration import training_set
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements, Row
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED, draw, judge, mixture
 from tercet.paper.settings import Size
-from tercet.paper.tables import Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -106,7 +106,7 @@ def share_of_draws(ensemble: Ensemble, triplets: NDArray[np.int64]) -> NDArray[n
     return np.asarray(np.rint(2.0 * smoothed * (size + 1) - 1.0) / (2.0 * size))
 
 
-def draw_rules(table: Table, title: str) -> Picture:
+def draw_rules(table: Measurements, title: str) -> Picture:
     """Over the noise above, over the fraction of triplets below; one column a number."""
     picture, axes = panels(2, len(NUMBERS), width=2.6, height=2.3)
     for grid, row in zip(("noise", "fraction"), axes, strict=True):
@@ -127,7 +127,7 @@ def draw_rules(table: Table, title: str) -> Picture:
     return picture
 
 
-def pictures(table: Table) -> Pictures:
+def pictures(table: Measurements) -> Pictures:
     """The bootstrap, and the Bayesian embeddings."""
     return {
         "vote": draw_rules(table.where(ensemble=BOOTSTRAP), "STE bootstrap"),

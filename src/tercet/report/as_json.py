@@ -6,11 +6,11 @@ import dataclasses
 from pathlib import PurePath
 from typing import Any
 
-from tercet.plain import plain
 from tercet.report.analysis import Analysis
 from tercet.report.methods import citations, methods
 from tercet.report.tables import tables
 from tercet.report.words import summary
+from tercet.tables import json_ready
 
 __all__ = ["as_json"]
 
@@ -52,16 +52,13 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
             "runs": analysis.goodness.runs,
             "runs_p": analysis.goodness.runs_p,
         },
-        "tables": {
-            name: [dict(zip(table.header, row, strict=True)) for row in table.rows]
-            for name, table in tables(analysis).items()
-        },
+        "tables": {name: table.records() for name, table in tables(analysis).items()},
         "methods": methods(analysis),
         "citations": citations(analysis),
         "settings": _without(dataclasses.asdict(analysis.settings), "n_jobs", "progress"),
         "versions": analysis.versions,
     }
-    simple: dict[str, Any] = plain(found)
+    simple: dict[str, Any] = json_ready(found)
     return simple
 
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from tercet.report.analysis import Analysis
 from tercet.report.markup import fold, prose, rows_of, table, text
 from tercet.report.pictures import Picture, draw_pictures
-from tercet.report.tables import Table, tables
+from tercet.report.tables import tables
+from tercet.tables import Table
 
 __all__ = ["Parts"]
 

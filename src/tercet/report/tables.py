@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tercet.metrics import reliability_table
 from tercet.report.analysis import Analysis, Claim
+from tercet.tables import Table
 
-__all__ = ["MAKERS", "Cell", "Table", "tables"]
+__all__ = ["MAKERS", "Cell", "tables"]
 
 Cell = str | int | float | None
 
 CURVE_POINTS = 100  # of the risk–coverage curve, at most
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with a title; what is unknown is None."""
-
-    title: str
-    header: list[str]
-    rows: list[list[Cell]]
-
-    def csv(self) -> str:
-        """As CSV, numbers in full; unknown cells are empty."""
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows(self.rows)
-        return text.getvalue()
 
 
 def tables(analysis: Analysis) -> dict[str, Table]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tercet.paper.calibration import EMBEDDING
 from tercet.paper.figure2c import enough
+from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP
-from tercet.paper.tables import Curve, Table
 from tercet.paper.verdicts import Check, between, falls, rises
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Tables = Mapping[str, Table]
+Tables = Mapping[str, Measurements]
 
 TENDS_TO_HALF = 0.45
 CLOSE_TO_ZERO = 0.05
@@ -37,20 +37,20 @@ SYMMETRIC = 1e-9
 # --- 2b and 2c: noise and number of triplets --------------------------------------------------
 
 
-def _uncertainty(table: Table, model: str, method: str, x: str) -> Curve:
+def _uncertainty(table: Measurements, model: str, method: str, x: str) -> Curve:
     return table.where(model=model, method=method).curve(x, "uncertainty")
 
 
-def _procrustes(table: Table, model: str, x: str) -> Curve:
+def _procrustes(table: Measurements, model: str, x: str) -> Curve:
     return table.where(model=model, method=EMBEDDING).curve(x, "procrustes")
 
 
-def error_rises(table: Table, model: str) -> list[Check]:
+def error_rises(table: Measurements, model: str) -> list[Check]:
     """N1: the Procrustes error, with the best scale."""
     return [rises(f"{model}: Procrustes error over σ", _procrustes(table, model, "noise"))]
 
 
-def uncertainty_rises(table: Table, model: str, methods: Sequence[str]) -> list[Check]:
+def uncertainty_rises(table: Measurements, model: str, methods: Sequence[str]) -> list[Check]:
     """N2: the average uncertainty rises, and where it ends."""
     checks = []
     for method in methods:
@@ -85,7 +85,7 @@ def conservative(tables: Tables) -> list[Check]:
     return [Check("bootstrap − Bayes: mean uncertainty over the σ grid", boot - bayes, low=0.0)]
 
 
-def fall_together(table: Table, model: str, methods: Sequence[str]) -> list[Check]:
+def fall_together(table: Measurements, model: str, methods: Sequence[str]) -> list[Check]:
     """T1: error and uncertainty fall, and rank the training sets alike."""
     error = _procrustes(table, model, "fraction")
     checks = [falls(f"{model}: Procrustes error over triplets", error)]

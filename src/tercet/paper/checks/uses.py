@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP
 from tercet.paper.settings import LENGTHSCALES
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import RANK, Check, rank_correlation
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Tables = Mapping[str, Table]
+Tables = Mapping[str, Measurements]
 
 LEVEL_SHARE = 0.25  # of the drop before
 FEWEST = 2  # places of an axis that have an order
@@ -52,7 +52,7 @@ class Plane(NamedTuple):
     values: Floats  # (repeats, f, t)
 
 
-def _plane(table: Table, method: str, column: str) -> Plane:
+def _plane(table: Measurements, method: str, column: str) -> Plane:
     rows = table.where(method=method)
     thresholds = sorted(rows.values("threshold"))
     fractions = sorted(rows.values("fraction"))
@@ -138,7 +138,7 @@ def _above_half(plane: Plane) -> Plane:
 # --- 2a: dimension ----------------------------------------------------------------------------
 
 
-def cost_falls(table: Table, true: int) -> list[Check]:
+def cost_falls(table: Measurements, true: int) -> list[Check]:
     """D1: every step up in dimension lowers the cost."""
     curve = table.where(true=true, method=BOOTSTRAP).curve("dimension", "cost")
     steps = -np.diff(curve.values, axis=1) / curve.values[:, :1]
@@ -146,7 +146,7 @@ def cost_falls(table: Table, true: int) -> list[Check]:
     return [Check(what, steps.min(axis=1), low=0.0)]
 
 
-def bootstrap_is_least(table: Table, true: int) -> list[Check]:
+def bootstrap_is_least(table: Measurements, true: int) -> list[Check]:
     """D2: how far the true dimension is above the best, against the sd of the best."""
     curve = table.where(true=true, method=BOOTSTRAP).curve("dimension", "uncertainty")
     best = int(np.argmin(curve.mean))
@@ -155,7 +155,7 @@ def bootstrap_is_least(table: Table, true: int) -> list[Check]:
     return [Check(what, excess, high=float(curve.sd[best]))]
 
 
-def bayes_stays_level(table: Table, true: int) -> list[Check]:
+def bayes_stays_level(table: Measurements, true: int) -> list[Check]:
     """D3: every step up to the true dimension lowers it, and then it stays."""
     curve = table.where(true=true, method=BAYES).curve("dimension", "uncertainty")
     until, after = curve.x <= true, curve.x > true
@@ -211,13 +211,15 @@ def gaussian_process(tables: Tables) -> list[Check]:
 # --- 5: active learning -----------------------------------------------------------------------
 
 
-def _after_seed(table: Table, dataset: str, model: str, strategy: str, column: str) -> Floats:
+def _after_seed(
+    table: Measurements, dataset: str, model: str, strategy: str, column: str
+) -> Floats:
     """Mean over the steps after the seed answers, for each repeat."""
     rows = table.where(dataset=dataset, model=model, strategy=strategy)
     return np.asarray(rows.curve("answers", column).values[:, 1:].mean(axis=1))
 
 
-def margin(table: Table, dataset: str, model: str) -> list[Check]:
+def margin(table: Measurements, dataset: str, model: str) -> list[Check]:
     """A1: how much less than random the active strategies err, mean over the steps."""
     random = _after_seed(table, dataset, model, "random", "triplet error")
     return [
@@ -231,7 +233,7 @@ def margin(table: Table, dataset: str, model: str) -> list[Check]:
     ]
 
 
-def no_effect(table: Table, dataset: str, model: str) -> list[Check]:
+def no_effect(table: Measurements, dataset: str, model: str) -> list[Check]:
     """A2: what they change in the two other tasks."""
     checks = []
     for column, margin in (("kNN error", SAME_ERROR), ("ARI", SAME_INDEX)):
@@ -243,7 +245,7 @@ def no_effect(table: Table, dataset: str, model: str) -> list[Check]:
     return checks
 
 
-def _panels(table: Table) -> list[tuple[str, str]]:
+def _panels(table: Measurements) -> list[tuple[str, str]]:
     return [(d, m) for d in table.values("dataset") for m in table.values("model")]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tercet.ensemble import Ensemble
+from tercet.tables import Table
 from tercet.text import percent, were, wrap
 from tercet.uses.abstain.walk import Bools, Floats, Index, Walk, fewest, last_passed
 
@@ -76,10 +77,11 @@ class Promise:
 
     def table(self) -> str:
         """The thresholds that were tested, one a line."""
-        lines = ["threshold  predicted  wrong   p-value"]
-        for threshold, n, wrong, p in zip(*self.walk, strict=True):
-            lines.append(f"{threshold:9.4f}  {n:9d}  {wrong:5d}  {p:8.2g}")
-        return "\n".join(lines)
+        rows = [
+            (f"{threshold:.4f}", str(n), str(wrong), f"{p:.2g}")
+            for threshold, n, wrong, p in zip(*self.walk, strict=True)
+        ]
+        return Table("", ("threshold", "predicted", "wrong", "p-value"), rows).text(right=True)
 
     def __str__(self) -> str:
         return wrap(self.reason)

@@ -20,6 +20,7 @@ from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, seed_for
+from tercet.tables import Table
 from tercet.triplets import Triplets
 from tercet.uses.active.checks import (
     check_count,
@@ -273,13 +274,17 @@ class ActiveLoop:
 
     def table(self) -> str:
         """The learning curve, one line for each round."""
-        head = "round  answers   score  log-loss  uncertainty  seconds"
-        lines = [
-            f"{r.round:5d}  {r.n_answers:7d}  {r.score:6.3f}  {r.log_loss:8.3f}  "
-            f"{r.uncertainty:11.3f}  {r.seconds:7.2f}".replace("nan", "  –")
+        header = ("round", "answers", "score", "log-loss", "uncertainty", "seconds")
+        rows = [
+            [
+                str(r.round),
+                str(r.n_answers),
+                *("–" if x != x else f"{x:.3f}" for x in (r.score, r.log_loss, r.uncertainty)),
+                f"{r.seconds:.2f}",
+            ]
             for r in self.curve
         ]
-        return "\n".join([head, *lines])
+        return Table("", header, rows).text(right=True)
 
     def __str__(self) -> str:
         return self.table()

@@ -13,6 +13,7 @@ from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.parallel import count_threads
 from tercet.provenance import Seed, entropy_of
+from tercet.tables import Table
 from tercet.triplets import Triplets
 from tercet.uncertainty import default_method
 from tercet.uses.active import scores
@@ -28,7 +29,6 @@ from tercet.uses.active.checks import (
     read_objects,
 )
 from tercet.uses.active.questions import Questions, choose, number
-from tercet.uses.columns import lay_out
 
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
@@ -76,9 +76,8 @@ class Suggestions:
         """One line for each comparison: anchor, one, other, score."""
         rows = [tuple(map(str, row)) for row in self]
         values = ["" if self.strategy == "random" else f"{value:.4f}" for value in self.scores]
-        cells: list[tuple[str, ...]] = [("anchor", "one", "other", STRATEGIES[self.strategy])]
-        cells += [(*row, value) for row, value in zip(rows, values, strict=True)]
-        return lay_out(cells)
+        cells = [(*row, value) for row, value in zip(rows, values, strict=True)]
+        return Table("", ("anchor", "one", "other", STRATEGIES[self.strategy]), cells).text()
 
     def __str__(self) -> str:
         return self.table()

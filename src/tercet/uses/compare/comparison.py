@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tercet.tables import Table
 from tercet.text import wrap
-from tercet.uses.columns import lay_out
 from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
 from tercet.uses.predictive import Floats
 
@@ -246,12 +246,12 @@ def _counts(scores: list[ModelScore]) -> str:
 
 def tabulate(found: Comparison) -> str:
     """The scores in aligned columns."""
-    header = ("", "log-loss", "difference", "weight", "accuracy", "misfit p", "from")
-    rows: list[tuple[str, ...]] = [header]
+    header = ["", "log-loss", "difference", "weight", "accuracy", "misfit p", "from"]
+    rows = []
     for score in found.scores:
         misfit = score.lack_of_fit
         rows.append(
-            (
+            [
                 score.model,
                 _plus_minus(score.log_loss, score.log_loss_se),
                 _plus_minus(score.difference, score.difference_se),
@@ -259,12 +259,12 @@ def tabulate(found: Comparison) -> str:
                 f"{score.accuracy:.1%} ± {score.accuracy_se:.1%}",
                 "" if misfit is None else f"{misfit.p_value:.3f}",
                 score.source,
-            )
+            ]
         )
-    if not any(row[5] for row in rows[1:]):
-        rows = [(*row[:5], *row[6:]) for row in rows]
+    if not any(row[5] for row in rows):
+        header, *rows = [[*row[:5], *row[6:]] for row in (header, *rows)]
     title = f"{found.n_answers} answers, {found.n_units} {found.unit}s; log-loss per answer ± SE"
-    return f"{title}\n{lay_out(rows)}"
+    return Table(title, header, rows).text()
 
 
 def _plus_minus(value: float | None, error: float | None) -> str:

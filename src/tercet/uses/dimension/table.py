@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tercet.tables import Table
 from tercet.text import counted, wrap
-from tercet.uses.columns import lay_out
 
 __all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
 
@@ -114,8 +114,7 @@ class DimensionEstimate:
             + [cell(row) for _, cell in _COLUMNS]
             for row in self.rows
         ]
-        shown = [["d", *heads], *lines]
-        return lay_out(shown, right=True)
+        return Table("", ["d", *heads], lines).text(right=True)
 
     def records(self) -> list[dict[str, float]]:
         """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""

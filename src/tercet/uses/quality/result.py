@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.plain import plain
+from tercet.tables import json_ready
 from tercet.text import counted, listing, percent, were, wrap
 from tercet.uses.compare.misfit import NoiseCeiling
 from tercet.uses.quality.counts import Counts, Repeats, Spread
@@ -121,7 +121,7 @@ class AnswerCheck:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it; None where a number is unknown or infinite."""
-        found: dict[str, Any] = plain(self)
+        found: dict[str, Any] = json_ready(self)
         found["seed"] = str(self.seed)  # may have more digits than JSON's readers keep
         return found | {"sentences": self.sentences(), "warnings": self.warnings()}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from tercet.tables import Table
 from tercet.text import percent
-from tercet.uses.columns import lay_out
 from tercet.uses.quality.observers import ObserverCheck
 
 __all__ = ["tabulate"]
@@ -28,7 +28,8 @@ def tabulate(observers: Sequence[ObserverCheck], limit: int | None = None) -> st
     ]
     cells = [[head, *(cell(o) for o in order[:limit])] for head, cell in columns]
     used = [column for column in cells if any(column[1:])]
-    return lay_out(list(zip(*used, strict=True)))
+    header, *rows = zip(*used, strict=True)
+    return Table("", header, rows).text()
 
 
 def _interval(observer: ObserverCheck) -> str:
