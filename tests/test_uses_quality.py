@@ -8,12 +8,11 @@ from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
+from tercet.answers.repeats import noise_ceiling, prepare
 from tercet.errors import DataWarning, InputError
 from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
-from tercet.uses.compare.misfit import noise_ceiling
 from tercet.uses.quality import check_answers
-from tercet.uses.quality.counts import prepare
 from tercet.uses.quality.differences import compare_observers
 from tercet.uses.quality.guessing import (
     answers_needed,

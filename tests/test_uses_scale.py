@@ -12,11 +12,12 @@ from scipy import optimize
 from scipy.special import log_ndtr
 
 import tercet as tc
+from tercet.answers.questions import find_questions
 from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
 from tercet.plots.scale import lay_out, plot_scale
 from tercet.simulate import noisy_triplets
 from tercet.uses.scale import intervals
-from tercet.uses.scale.difference import find_questions, probability
+from tercet.uses.scale.difference import differences, probability
 from tercet.uses.scale.scale import scales_by_observer
 
 N = 6
@@ -587,7 +588,7 @@ def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1():
     lower, higher = questions.counts().T
 
     def cost(x):
-        eta = questions.eta(np.concatenate([[0.0], x[:-1], [1.0]])) * x[-1]
+        eta = differences(questions, np.concatenate([[0.0], x[:-1], [1.0]])) * x[-1]
         return -(higher @ log_ndtr(eta) + lower @ log_ndtr(-eta))
 
     start = np.append(np.linspace(0.1, 0.9, 9), 5.0)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.report import cautions
 from tercet.report.analysis import HeldOut
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 
 

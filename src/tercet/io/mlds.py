@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.questions import find_questions
 from tercet.checks import EXTRAS, row_number
 from tercet.errors import InputError
 from tercet.files import write_whole
@@ -198,12 +199,8 @@ def _reject_numbers(triplets: Triplets, path: Path) -> None:
 
 def _as_quads(triplets: Triplets) -> tuple[Ints, Ints]:
     """Quads (m, 4), each pair in rising order and the lower one first, and the answers (m,)."""
-    pairs = np.sort(triplets.pairs().reshape(-1, 2, 2), axis=2)
-    near, far = pairs[:, 0], pairs[:, 1]
-    near_first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
-    order = np.where(near_first[:, np.newaxis], [0, 1], [1, 0])
-    quads = np.take_along_axis(pairs, order[:, :, np.newaxis], axis=1).reshape(-1, 4)
-    return quads, near_first.astype(np.int64)
+    questions = find_questions(triplets)
+    return questions.pairs[questions.number], questions.first.astype(np.int64)
 
 
 def _as_triads(triplets: Triplets, path: Path) -> tuple[Ints, Ints]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.answers.questions import number_comparisons, number_units
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
@@ -44,7 +45,6 @@ from tercet.uses.dimension.settings import check_dimensions, most_dimensions
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
 from tercet.uses.scale.stimuli import order_of, renumber
-from tercet.uses.units import number_comparisons, number_units
 
 __all__ = ["analyse"]
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.report.analysis import HeldOut
 from tercet.text import counted, percent
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.scale import GoodnessOfFit
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.questions import number_comparisons
 from tercet.ensemble import Ensemble
 from tercet.provenance import seed_for
 from tercet.report.analysis import Certainty, Claim, Floats, Neighbour, Object
 from tercet.simulate import all_comparisons, random_comparisons
 from tercet.triplets import Triplets
 from tercet.uses.quality.counts import mentions
-from tercet.uses.units import number_comparisons
 
 __all__ = ["describe_objects", "measure_certainty", "thin"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
+from tercet.answers.questions import Index, deal, default_unit, number_units
 from tercet.bootstrap import Bootstrap
 from tercet.errors import InputError
 from tercet.estimators import CKL
@@ -28,7 +29,6 @@ from tercet.uses.predictive import (
     sum_by_unit,
     weights_of,
 )
-from tercet.uses.units import Index, deal, default_unit, number_units
 
 __all__ = [
     "calibration_limit",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tercet.answers.repeats import Disagreement
 from tercet.report.analysis import Analysis
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
 from tercet.text import counted, percent
 from tercet.uses.quality import AnswerCheck
-from tercet.uses.quality.counts import Disagreement, Spread
+from tercet.uses.quality.counts import Spread
 
 __all__ = ["data_section"]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tercet.answers.questions import default_unit, number_units, single_answers
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.metrics import check_threshold
@@ -27,7 +28,6 @@ from tercet.uses.abstain.walk import (
     shuffle,
     walk_down,
 )
-from tercet.uses.units import default_unit, number_units, single_answers
 
 __all__ = ["choose_threshold", "hold_out"]
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from tercet.answers.questions import single_answers
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import oriented
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
-from tercet.metrics import log_loss
+from tercet.metrics import log_loss, predicted_correctly
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
@@ -31,7 +32,6 @@ from tercet.uses.active.checks import (
 )
 from tercet.uses.active.questions import number
 from tercet.uses.active.suggestions import Suggestions, suggest
-from tercet.uses.units import single_answers
 
 __all__ = ["ActiveLoop", "Record"]
 
@@ -353,7 +353,7 @@ class ActiveLoop:
 
 def _share(probability: NDArray[np.float64]) -> float:
     """Share predicted rightly; ½ predicts nothing, and counts half."""
-    return float(np.mean((probability > 0.5) + 0.5 * (probability == 0.5)))
+    return float(np.mean(predicted_correctly(probability)))
 
 
 def _extended(triplets: Triplets, rows: Index) -> Triplets:

@@ -28,7 +28,7 @@ from tercet.uses.active.checks import (
     read_comparisons,
     read_objects,
 )
-from tercet.uses.active.questions import Questions, choose, number
+from tercet.uses.active.questions import Candidates, choose, number
 
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
@@ -192,7 +192,7 @@ def suggest(
     if candidates is not None:
         offered = np.unique(number(read_comparisons(objects, candidates, "candidates"), n))
     room = _room(pool, k, strategy, n)
-    questions = Questions(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
+    questions = Candidates(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
     check_left(questions, k, per_anchor, repeats)
     if isinstance(ensemble, Ensemble) and strategy != "random":
         chosen = _thin(ensemble, n_draws or DRAWS.get(strategy))

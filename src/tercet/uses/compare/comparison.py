@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tercet.answers.repeats import NoiseCeiling
 from tercet.tables import Table
 from tercet.text import wrap
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.predictive import Floats
 
 __all__ = ["Comparison", "ModelScore"]

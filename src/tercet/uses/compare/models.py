@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.questions import Index, default_unit, number_comparisons, number_units
+from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.diagnosis import diagnose
 from tercet.embedder import Embedder, is_count
 from tercet.errors import InputError
 from tercet.estimators import CKL, STE, TSTE
+from tercet.metrics import predicted_correctly
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.provenance import Seed, entropy_of
 from tercet.triplets import Triplets, as_triplets
 from tercet.uses.compare.comparison import Comparison, ModelScore
 from tercet.uses.compare.crossval import Candidate, Outcome, Plan, cross_validate
-from tercet.uses.compare.misfit import find_repeats, noise_ceiling
 from tercet.uses.predictive import (
     Floats,
     mean_per_answer,
@@ -25,7 +27,6 @@ from tercet.uses.predictive import (
     sum_by_unit,
     weights_of,
 )
-from tercet.uses.units import Index, default_unit, number_comparisons, number_units
 
 __all__ = ["compare_models"]
 
@@ -278,7 +279,7 @@ def _compare(
                 failed_refits=outcome.failed_refits,
             )
         )
-    repeats = find_repeats(predicted)
+    repeats = repeated_votes(predicted)
     ceiling = repeated = None
     if repeats is not None:
         ceiling = noise_ceiling(repeats.near, repeats.total)
@@ -300,5 +301,4 @@ def _compare(
 
 def _right(outcome: Outcome) -> Floats:
     """1 where the answer was predicted, 0 where not, ½ where the model did not lean either way."""
-    p = outcome.predicted.probability
-    return np.asarray((p > 0.5) + 0.5 * (p == 0.5))
+    return predicted_correctly(outcome.predicted.probability)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tercet.answers.questions import Index, deal
 from tercet.embedder import Embedder
 from tercet.engine.backend import fit_anywhere
 from tercet.engine.problem import build_problem
 from tercet.metrics import squared_distances
 from tercet.provenance import seed_for
 from tercet.triplets import Triplets
-from tercet.uses.units import Index, deal
 
 Floats = NDArray[np.float64]
 

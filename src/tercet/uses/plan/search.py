@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from tercet.answers.questions import single_answers
 from tercet.ensemble import Ensemble
 from tercet.parallel import in_order
 from tercet.provenance import seed_for
@@ -18,7 +19,6 @@ from tercet.uses.plan.measures import MEASURES, best_agreement
 from tercet.uses.plan.needed import Needed, crossing, needed_answers
 from tercet.uses.plan.settings import Setting
 from tercet.uses.plan.worlds import World, answers_in, drawn_world, made_world
-from tercet.uses.units import single_answers
 
 __all__ = ["Search"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp
 from scipy.stats import false_discovery_control, norm
 
-from tercet.uses.units import Index
+from tercet.answers.questions import Index
 
 __all__ = ["CANNOT_TELL", "FOLLOWS", "GUESSING", "REVERSED"]
 

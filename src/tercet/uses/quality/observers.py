@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.questions import Index, deal, number_units
+from tercet.answers.repeats import Prepared, answer_pairs, by_observer, tally
 from tercet.checks import natural_key
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
 from tercet.estimators import STE
 from tercet.observers import label_observers, match_observers
 from tercet.text import listing
-from tercet.uses.quality.counts import Prepared, answer_pairs, by_observer, tally
 from tercet.uses.quality.guessing import (
     GUESSING,
     REVERSED,
@@ -24,7 +25,6 @@ from tercet.uses.quality.guessing import (
     design_effect,
     judge,
 )
-from tercet.uses.units import Index, deal, number_units
 
 __all__ = ["ObserverCheck"]
 

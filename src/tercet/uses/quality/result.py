@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.repeats import NoiseCeiling, Repeats
 from tercet.tables import json_ready
 from tercet.text import counted, listing, percent, were, wrap
-from tercet.uses.compare.misfit import NoiseCeiling
-from tercet.uses.quality.counts import Counts, Repeats, Spread
+from tercet.uses.quality.counts import Counts, Spread
 from tercet.uses.quality.differences import ObserverDifferences
 from tercet.uses.quality.guessing import CANNOT_TELL, FOLLOWS, GUESSING, LEVEL, REVERSED
 from tercet.uses.quality.observers import FAILED_CATCH, TOO_FAST, ObserverCheck
