@@ -6,11 +6,18 @@ from numpy.testing import assert_allclose
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.calibration import training_set
 from tercet.paper.distances import FIGURE, distance_prior, geometry, judge_prior, show_draw
 from tercet.paper.drawing import style
-from tercet.paper.figure import table_of
-from tercet.paper.methods import METHOD, judge, mixture, stream
+from tercet.paper.figure import measurements_of
+from tercet.paper.figure2 import (
+    training_set,
+)
+from tercet.paper.methods import (
+    METHOD,
+    mixture,
+    score_probabilities,
+    stream,
+)
 from tercet.paper.settings import FULL
 
 SMALL = {"points": 10, "noise": 0.5, "fraction": 0.2, "repeat": 0, "later": 300}
@@ -73,7 +80,7 @@ def test_a_cell_is_the_supplements_posterior(rows):
     ).fit(triplets)
     true = simulate.true_triplets(mixture(10)[0])
     row, pi = rows["distances"], post.ensemble_.triplet_probability(true, method="paper")
-    assert {name: row[name] for name in judge(pi)} == judge(pi)
+    assert {name: row[name] for name in score_probabilities(pi)} == score_probabilities(pi)
     assert row["negative"] == geometry(post.ensemble_)["negative"]
     by_draw = [
         np.mean(D[true[:, 0], true[:, 1]] ** 2 >= D[true[:, 0], true[:, 2]] ** 2)
@@ -118,7 +125,7 @@ def test_a_draw_to_show_and_the_picture(rows):
     truth = sorted(np.linalg.norm(X[i] - X[j]) for i in range(10) for j in range(i))
     assert_allclose(sorted(row["true distance"] for row in results[0]["rows"]), truth)
     with style():
-        (picture,) = FIGURE.draw(table_of(results)).values()
+        (picture,) = FIGURE.draw(measurements_of(results)).values()
     assert len(picture.axes) == 9
     assert [ax.get_title(loc="left") for ax in picture.axes[::3]] == [
         "(a) noise σ = 0.5",

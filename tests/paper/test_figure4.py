@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import tercet as tc
 from tercet.errors import DataWarning
 from tercet.paper import figure4, methods
-from tercet.paper.figure import table_of
+from tercet.paper.figure import measurements_of
 from tercet.paper.figure4 import FIGURE, answers_of, describe, functions_of, normalised
 from tercet.paper.methods import BOOTSTRAP, RECOMMENDED, stream
 from tercet.paper.settings import FULL, LENGTHSCALES, QUICK, TINY
@@ -38,7 +38,7 @@ def compute(cell):
 
 @pytest.fixture(scope="module")
 def table():
-    return table_of([compute(cell) for cell in FIGURE.cells(TINY)])
+    return measurements_of([compute(cell) for cell in FIGURE.cells(TINY)])
 
 
 def test_settings_are_the_papers():

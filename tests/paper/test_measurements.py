@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tercet.errors import TercetError
-from tercet.paper.figure import table_of
+from tercet.paper.figure import measurements_of
 from tercet.paper.measurements import Measurements
 
 ROWS = [
@@ -71,7 +71,7 @@ def test_csv_has_every_number():
 
 
 def test_rows_carry_the_settings_of_their_cell():
-    table = table_of([{"settings": {"a": 1, "list": [1]}, "rows": [{"y": 2}]}])
+    table = measurements_of([{"settings": {"a": 1, "list": [1]}, "rows": [{"y": 2}]}])
     assert table.rows == [{"a": 1, "y": 2}]
 
 
@@ -80,5 +80,5 @@ def test_a_repeat_with_a_failed_cell_is_left_out_as_a_whole():
         {"settings": {"repeat": r, "x": x}, "rows": [{"y": x}]} for r in (0, 1) for x in (1, 2)
     ]
     failed = {"settings": {"repeat": 1, "x": 3}, "failed": "why"}
-    assert table_of([*whole, failed]).values("repeat") == [0]
-    assert table_of(whole).values("repeat") == [0, 1]
+    assert measurements_of([*whole, failed]).values("repeat") == [0]
+    assert measurements_of(whole).values("repeat") == [0, 1]

@@ -13,7 +13,7 @@ from tercet.paper.settings import Size
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-__all__ = ["Figure", "Pictures", "table_of"]
+__all__ = ["Figure", "Pictures", "measurements_of"]
 
 Pictures: TypeAlias = "dict[str, Picture]"  # by the name of the file, without its ending
 
@@ -46,7 +46,7 @@ class Figure:
     loaders: tuple[Callable[[], Any], ...] = ()
 
 
-def table_of(results: list[Result]) -> Measurements:
+def measurements_of(results: list[Result]) -> Measurements:
     """The rows that cells left, each with the settings of its cell.
 
     A repeat of which a cell failed is left out as a whole: means and differences are over repeats,

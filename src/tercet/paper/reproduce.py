@@ -14,12 +14,14 @@ from tercet.files import write_whole
 from tercet.paper.cells import Result, collect, source_of
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
-from tercet.paper.figure import Figure, Pictures, table_of
+from tercet.paper.figure import Figure, Pictures, measurements_of
 from tercet.paper.figure2 import draw_together
-from tercet.paper.figures import FIGURES
+from tercet.paper.figures import (
+    FIGURES,
+    Reproduction,
+)
 from tercet.paper.measurements import Measurements
 from tercet.paper.page import write_page
-from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import SIZES
 from tercet.paper.verdicts import judge
 from tercet.parallel import count_threads
@@ -75,7 +77,7 @@ def reproduce(
     for (name, _), result in zip(cells, results, strict=True):
         by_figure[name].append(result)
     done = [result for result in results if "failed" not in result]
-    tables = {name: table_of(found) for name, found in by_figure.items()}
+    tables = {name: measurements_of(found) for name, found in by_figure.items()}
     failed = [result["failed"] for result in results if "failed" in result]
     pictures = _write_figures(chosen, tables, folder, failed)
     reproduction = Reproduction(
