@@ -100,7 +100,7 @@ def slow_scores(ens, rows, strategy, triplets, method=None):
 @pytest.mark.parametrize("model", MODELS)
 def test_answers_follow_from_one_number_for_each_distance(model):
     ens = ensemble(model)
-    about = scores.answers_of(ens)
+    about = scores.predict_answers(ens)
     rows = EVERY[EVERY[:, 0] == 3]
     u = scores.strengths(about, 3)
     p = 1 / (1 + np.exp(u[:, rows[:, 1]] - u[:, rows[:, 2]]))

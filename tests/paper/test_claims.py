@@ -15,7 +15,7 @@ from tercet.paper.page import (
     gains,
 )
 from tercet.paper.settings import FULL, LENGTHSCALES
-from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge
+from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge_claims
 
 REPEATS = range(5)
 SERIES = {"STE": ("bootstrap", "Bayes", "recommended"), "t-STE": ("bootstrap", "Bayes")}
@@ -179,14 +179,14 @@ def tables(right):
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_a_claim_holds_where_it_is_true_and_fails_where_it_is_not(claim):
     for right, verdict in ((True, HOLDS), (False, FAILS)):
-        (found,) = judge([claim], tables(right))
+        (found,) = judge_claims([claim], tables(right))
         assert found.verdict == verdict, [(c.what, c.mean, c.verdict) for c in found.checks]
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_a_single_repeat_leaves_every_claim_open(claim):
     first = {name: table.where(repeat=0) for name, table in tables(True).items()}
-    assert judge([claim], first)[0].verdict == UNDECIDED
+    assert judge_claims([claim], first)[0].verdict == UNDECIDED
 
 
 def test_errors_that_the_threshold_does_not_change_do_not_fall_with_it():

@@ -5,7 +5,7 @@ import pytest
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.cells import collect
+from tercet.paper.cells import collect_results
 from tercet.paper.drawing import style
 from tercet.paper.figure import measurements_of
 from tercet.paper.figure2 import (
@@ -114,7 +114,7 @@ def test_where_a_repeat_predicts_nothing_the_error_is_not_drawn():
 
 def test_the_recommended_default_runs_too(tmp_path):
     cells = [c for c in FIGURE.cells(TINY) if c.settings["repeat"] == 0][-1:]
-    (result,) = collect(cells, tmp_path, 1, show=False)
+    (result,) = collect_results(cells, tmp_path, 1, show=False)
     rows = measurements_of([result]).rows
     assert [row["threshold"] for row in rows] == list(TINY.thresholds)
     assert rows[0]["error"] < 0.25

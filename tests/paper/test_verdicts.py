@@ -12,7 +12,7 @@ from tercet.paper.verdicts import (
     Claim,
     between,
     falls,
-    judge,
+    judge_claims,
     rank_correlation,
     rises,
     weigh,
@@ -93,8 +93,8 @@ def test_rising_and_falling():
 def test_a_claim_without_its_numbers_was_not_run():
     claim = Claim("X", ("1", "2"), "", lambda t: [t["1"].curve("x", "y") and Check("", FIVE + 9)])
     full = Measurements([{"repeat": r, "x": 0, "y": 1.0} for r in (0, 1)])
-    assert judge([claim], {"1": full})[0].verdict == NOT_RUN
-    assert judge([claim], {"1": Measurements(), "2": full})[0].verdict == NOT_RUN
+    assert judge_claims([claim], {"1": full})[0].verdict == NOT_RUN
+    assert judge_claims([claim], {"1": Measurements(), "2": full})[0].verdict == NOT_RUN
     holes = Measurements([{"repeat": 0, "x": 0}])
-    assert judge([claim], {"1": holes, "2": full})[0].verdict == NOT_RUN
-    assert judge([claim], {"1": full, "2": full})[0].verdict == HOLDS
+    assert judge_claims([claim], {"1": holes, "2": full})[0].verdict == NOT_RUN
+    assert judge_claims([claim], {"1": full, "2": full})[0].verdict == HOLDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tercet.cli.common import add_command, add_quiet, add_reading, read_answers
+from tercet.cli.common import add_command, add_quiet, add_reading, load_answers
 from tercet.cli.files import output_file
 from tercet.cli.output import note, say
 from tercet.tables import Table
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.io.write import find_writer
 
     find_writer(options.out, options.to)  # says now that there is none
-    reading = read_answers(options)
+    reading = load_answers(options)
     write_triplets(reading.triplets, options.out, options.to)
     note(options, f"Written: {len(reading.triplets)} answers to {options.out}.")
     return 0

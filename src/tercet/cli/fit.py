@@ -13,11 +13,11 @@ from tercet.cli.common import (
     add_quiet,
     add_reading,
     add_seed,
-    read_answers,
+    load_answers,
 )
 from tercet.cli.maps import labels_of, point_table
-from tercet.cli.models import add_model, add_penalty, penalised
-from tercet.cli.output import Result, emit, write_rows
+from tercet.cli.models import add_model, add_penalty_option, penalised
+from tercet.cli.output import Result, emit, save_rows
 from tercet.text import counted
 
 __all__ = ["add_to", "run"]
@@ -44,7 +44,7 @@ def add_to(commands: Any) -> None:
     )
     add_reading(parser)
     add_model(parser, "ste")
-    add_penalty(parser)
+    add_penalty_option(parser)
     add_device(parser)
     add_out(parser, "the points as CSV")
     add_seed(parser)
@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, print and write."""
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     estimator = penalised(options.model or "ste", options.dim, options.penalty)
     estimator.set_params(random_state=options.seed, device=options.device).fit(triplets)
     error = 1.0 - estimator.score(triplets)
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.out is None:
         text += f"\n\n{point_table(rows)}"
-    write_rows(options, rows)
+    save_rows(options, rows)
     record = {
         "seed": options.seed,
         "model": type(estimator).__name__,

@@ -17,10 +17,10 @@ __all__ = [
     "LEVEL",
     "describe_map",
     "labels_of",
+    "mark_provisional",
     "point_rows",
     "point_table",
     "problems_of",
-    "provisional",
     "save_map",
 ]
 
@@ -37,7 +37,7 @@ def problems_of(ensemble: Ensemble | None) -> list[str]:
     return [] if found is None else found.problems
 
 
-def provisional(text: str, problems: list[str]) -> str:
+def mark_provisional(text: str, problems: list[str]) -> str:
     """A text for people, under what is wrong with the chains that it comes from."""
     if not problems:
         return text

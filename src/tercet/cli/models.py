@@ -15,7 +15,7 @@ __all__ = [
     "LEARNED",
     "MODELS",
     "add_model",
-    "add_penalty",
+    "add_penalty_option",
     "make_estimator",
     "make_model",
     "penalised",
@@ -39,7 +39,7 @@ def add_model(
     )
 
 
-def add_penalty(parser: argparse.ArgumentParser, also: str = "") -> None:
+def add_penalty_option(parser: argparse.ArgumentParser, also: str = "") -> None:
     """``--penalty``; ``also`` says where else it is 0."""
     parser.add_argument(
         "--penalty",

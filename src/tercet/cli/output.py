@@ -23,11 +23,11 @@ __all__ = [
     "note",
     "one_line",
     "printable",
+    "save_rows",
     "say",
     "with_options",
     "without_python",
     "write_csv",
-    "write_rows",
     "writing",
 ]
 
@@ -144,7 +144,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         write_whole(path, table_of(rows).csv().encode("utf-8", errors="backslashreplace"))
 
 
-def write_rows(options: argparse.Namespace, rows: Sequence[Row]) -> None:
+def save_rows(options: argparse.Namespace, rows: Sequence[Row]) -> None:
     """Write rows to the file of ``-o``, if there is one, and say so."""
     if options.out is not None:
         write_csv(options.out, rows)

@@ -15,8 +15,8 @@ from tercet.cli.common import (
     add_reading,
     count,
     effort_of,
-    natural,
-    read_answers,
+    load_answers,
+    natural_number,
     several,
     words,
 )
@@ -60,7 +60,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--warmup",
-        type=natural,
+        type=natural_number,
         metavar="N",
         help="maps of each chain that come before and are thrown away (default: 500; 200 on a GPU)",
     )
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         maker = Posterior.paper(estimator, **effort)
     else:
         maker = Posterior(estimator, **({"learn": LEARNED[model]} | changes), **effort)
-    maker.fit(read_answers(options).triplets)
+    maker.fit(load_answers(options).triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)

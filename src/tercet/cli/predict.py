@@ -15,12 +15,12 @@ from tercet.cli.common import (
     add_quiet,
     leave_out,
     load_map,
-    share,
+    share_of_one,
     tell,
 )
 from tercet.cli.files import input_file
-from tercet.cli.maps import labels_of, problems_of, provisional
-from tercet.cli.output import Result, emit, printable, write_rows
+from tercet.cli.maps import labels_of, mark_provisional, problems_of
+from tercet.cli.output import Result, emit, printable, save_rows
 from tercet.cli.sizes import limit_of
 from tercet.tables import Table
 
@@ -72,7 +72,7 @@ def add_to(commands: Any) -> None:
 
 def threshold(text: str) -> float:
     """A number from ½ and below 1."""
-    value = share(text)
+    value = share_of_one(text)
     if not 0.5 <= value < 1.0:
         raise argparse.ArgumentTypeError(f"must be from 0.5 and below 1, got {text!r}")
     return value
@@ -83,9 +83,9 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     ensemble = load_map(options.map)
-    asked = read_comparisons(options, ensemble, options.file).triplets
+    asked = load_comparisons(options, ensemble, options.file).triplets
     rows = predict(ensemble, asked.array, options.threshold)
-    write_rows(options, rows)
+    save_rows(options, rows)
     verdicts = np.array([row["prediction"] for row in rows])
     counts = {word: int(np.sum(verdicts == word)) for word in WORDS.values()}
     text = (
@@ -101,11 +101,11 @@ def run(options: argparse.Namespace) -> int:
         "counts": counts,
         "comparisons": rows,
     }
-    emit(options, Result(provisional(text, problems), record, rows))
+    emit(options, Result(mark_provisional(text, problems), record, rows))
     return 0
 
 
-def read_comparisons(
+def load_comparisons(
     options: argparse.Namespace,
     objects: Ensemble | Triplets,
     path: Path,

@@ -14,13 +14,13 @@ from tercet.cli.common import (
     add_out,
     add_reading,
     effort_of,
-    read_answers,
+    load_answers,
     several,
 )
 from tercet.cli.files import input_file
-from tercet.cli.maps import LEVEL, problems_of, provisional
+from tercet.cli.maps import LEVEL, mark_provisional, problems_of
 from tercet.cli.models import LEARNED, MODELS, make_estimator
-from tercet.cli.output import Result, emit, printable, write_rows
+from tercet.cli.output import Result, emit, printable, save_rows
 
 if TYPE_CHECKING:
     from tercet.triplets import Triplets
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     """Scale, print and write."""
     from tercet.uses.scale import perceptual_scale
 
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     found = perceptual_scale(
         triplets,
         _stimuli(options, triplets),
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     )
     rows = _rows(found)
     problems = problems_of(found.made.ensemble)
-    write_rows(options, rows)
+    save_rows(options, rows)
     record = {
         "seed": options.seed,
         "model": found.made.model,
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
     shown = found
     if found.names is not None:
         shown = dataclasses.replace(found, names=tuple(map(printable, found.names)))
-    emit(options, Result(provisional(str(shown), problems), record, rows))
+    emit(options, Result(mark_provisional(str(shown), problems), record, rows))
     return 0
 
 

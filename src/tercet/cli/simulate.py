@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.common import add_command, add_out, add_quiet, add_seed, count, positive, share
+from tercet.cli.common import (
+    add_command,
+    add_out,
+    add_quiet,
+    add_seed,
+    count,
+    positive,
+    share_of_one,
+)
 from tercet.cli.files import output_file
 from tercet.cli.output import note, write_csv
 from tercet.text import counted
@@ -59,7 +67,11 @@ def add_to(commands: Any) -> None:
         help="standard deviation of the error of log-distances (default: 0.3)",
     )
     parser.add_argument(
-        "--lapse", type=share, default=0.0, metavar="P", help="share of coin answers (default: 0)"
+        "--lapse",
+        type=share_of_one,
+        default=0.0,
+        metavar="P",
+        help="share of coin answers (default: 0)",
     )
     parser.add_argument(
         "--observers",

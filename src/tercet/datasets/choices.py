@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from tercet.datasets.catalogue import CATALOGUE, Entry
 from tercet.datasets.dataset import Dataset
-from tercet.datasets.fetch import download, find_folder, locate, published, require
+from tercet.datasets.fetch import download, find_folder, locate, published, require_files
 from tercet.datasets.files import (
     Ints,
     canonical_lines,
     canonical_rows,
-    read_bytes,
     read_json,
     read_lines,
     read_rows,
     read_table,
     read_tar,
+    read_unpacked,
     reading,
 )
 from tercet.errors import InputError
@@ -116,10 +116,10 @@ def load_food() -> Dataset:
     folder = find_folder(entry)
     if folder is None:
         paths = download(entry, *published(f"{entry.folder}/raw-json"))
-        contents = {path.name: read_bytes(path) for path in paths}
+        contents = {path.name: read_unpacked(path) for path in paths}
         source = paths[0].parent
     else:
-        (source,) = require(folder, "original_raw-json.tar.xz")
+        (source,) = require_files(folder, "original_raw-json.tar.xz")
         contents = read_tar(source)
     (dishes,) = locate(entry, "original_ingredients.json")
     with reading(source):
@@ -220,7 +220,7 @@ def _read_things(folder: Path, which: str) -> _Things:
     """Return the answers from the tables in TERCET_DATA."""
     known = which == "participants"
     table = "oddoneout_by_participant.csv" if known else "oddoneout_random50k.csv"
-    path, listed = require(folder, table, "objects.csv")
+    path, listed = require_files(folder, table, "objects.csv")
     numbers = ["similar1", "similar2", "odd", *(["participant"] if known else [])]
     columns = read_table(path, *numbers, *(["split"] if known else []))
     with reading(path):

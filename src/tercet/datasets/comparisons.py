@@ -9,14 +9,14 @@ import numpy as np
 
 from tercet.datasets.catalogue import CATALOGUE
 from tercet.datasets.dataset import Dataset
-from tercet.datasets.fetch import download, find_folder, locate, require
+from tercet.datasets.fetch import download, find_folder, locate, require_files
 from tercet.datasets.files import (
     Ints,
     canonical_lines,
-    read_bytes,
     read_json,
     read_lines,
     read_table,
+    read_unpacked,
     reading,
 )
 from tercet.triplets import Triplets
@@ -98,7 +98,7 @@ def load_music() -> Dataset:
         with reading(listed):
             names = [artists[number - 1] for number in occurring]
     else:
-        (listed,) = require(folder, "objects.csv")
+        (listed,) = require_files(folder, "objects.csv")
         names = read_table(listed, "artist_inferred")[0].tolist()
     distinct = (np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)
     left_out = int((~distinct).sum())
@@ -118,7 +118,7 @@ def _read_matlab(path: Path, name: str) -> Ints:
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
-    content = io.BytesIO(read_bytes(path))
+    content = io.BytesIO(read_unpacked(path))
     with reading(path):
         try:
             found: Ints = loadmat(content, variable_names=[name])[name].astype(np.int64)

@@ -18,7 +18,15 @@ from typing import Any, NamedTuple
 from tercet.datasets.catalogue import Entry
 from tercet.errors import InputError, TercetError
 
-__all__ = ["Source", "download", "find_folder", "locate", "published", "read_sources", "require"]
+__all__ = [
+    "PublishedFile",
+    "download",
+    "find_folder",
+    "locate",
+    "published",
+    "read_sources",
+    "require_files",
+]
 
 _TIMEOUT = 60  # seconds without a byte
 _LONG = 200  # characters, from which what a library says of a lost connection is no help
@@ -26,7 +34,7 @@ _LONG = 200  # characters, from which what a library says of a lost connection i
 Canonical = Callable[[Path], bytes]
 
 
-class Source(NamedTuple):
+class PublishedFile(NamedTuple):
     """A published file: its name in the cache, what is checked, and its address."""
 
     name: str
@@ -36,7 +44,7 @@ class Source(NamedTuple):
 
 
 @cache
-def read_sources() -> dict[str, Source]:
+def read_sources() -> dict[str, PublishedFile]:
     """Return the published files by their name in the cache: the table ``sources.txt``."""
     text = files("tercet.datasets").joinpath("sources.txt").read_text("utf-8")
     sources = {}
@@ -44,7 +52,7 @@ def read_sources() -> dict[str, Source]:
         if line and not line.startswith("#"):
             name, checked, url = line.split()
             check, digest = checked.split(":")
-            sources[name] = Source(name, check, digest, url)
+            sources[name] = PublishedFile(name, check, digest, url)
     return sources
 
 
@@ -67,7 +75,7 @@ def find_folder(entry: Entry, folder: str = "") -> Path | None:
     return found if found.is_dir() else None
 
 
-def require(folder: Path, *names: str) -> list[Path]:
+def require_files(folder: Path, *names: str) -> list[Path]:
     """Return files that must be in a folder of TERCET_DATA, each plain or gzipped."""
     paths = []
     for name in names:
@@ -85,7 +93,7 @@ def locate(entry: Entry, *names: str) -> list[Path]:
     """Return files that are called the same in TERCET_DATA and in the cache."""
     folder = find_folder(entry)
     if folder is not None:
-        return require(folder, *names)
+        return require_files(folder, *names)
     return download(entry, *(f"{entry.folder}/{name}" for name in names))
 
 
@@ -115,7 +123,7 @@ def download(entry: Entry, *names: str, canonical: Canonical | None = None) -> l
 
 
 def _fetch(
-    pooch: Any, entry: Entry, source: Source, folder: Path, canonical: Canonical | None
+    pooch: Any, entry: Entry, source: PublishedFile, folder: Path, canonical: Canonical | None
 ) -> Path:
     """Return one file of the cache; what does not pass its check is not kept."""
     path = folder / source.name
@@ -141,14 +149,14 @@ def _fetch(
     return path
 
 
-def _has_content(path: Path, source: Source, canonical: Canonical) -> bool:
+def _has_content(path: Path, source: PublishedFile, canonical: Canonical) -> bool:
     try:
         return hashlib.sha256(canonical(path)).hexdigest() == source.digest
     except ValueError:
         return False
 
 
-def _refusal(entry: Entry, source: Source) -> str:
+def _refusal(entry: Entry, source: PublishedFile) -> str:
     return (
         f"{entry.title}: the {source.check} of what {source.url} sent is not that of the published "
         "file, so it was not kept. The transfer was damaged or the file has changed; try again, or "

@@ -24,12 +24,12 @@ __all__ = [
     "Ints",
     "canonical_lines",
     "canonical_rows",
-    "read_bytes",
     "read_json",
     "read_lines",
     "read_rows",
     "read_table",
     "read_tar",
+    "read_unpacked",
     "reading",
 ]
 
@@ -58,7 +58,7 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_unpacked(path: Path) -> bytes:
     """Return what is in a file, unpacked if its name ends in .gz."""
     require_plain(path)
     with reading(path):
@@ -69,7 +69,7 @@ def read_bytes(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     """Return what a JSON file says."""
     with reading(path):
-        return json.loads(read_bytes(path))
+        return json.loads(read_unpacked(path))
 
 
 def read_rows(path: Path) -> Ints:
@@ -84,7 +84,7 @@ def read_rows(path: Path) -> Ints:
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text that are not blank."""
     with reading(path):
-        return [line.strip() for line in read_bytes(path).decode().splitlines() if line.strip()]
+        return [line.strip() for line in read_unpacked(path).decode().splitlines() if line.strip()]
 
 
 def canonical_rows(path: Path) -> bytes:
@@ -100,7 +100,7 @@ def canonical_lines(path: Path) -> bytes:
 def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
     """Return columns (m,) of a CSV file with a header, as text."""
     with reading(path):
-        header, *rows = csv.reader(read_bytes(path).decode("utf-8-sig").splitlines())
+        header, *rows = csv.reader(read_unpacked(path).decode("utf-8-sig").splitlines())
         for name in columns:
             if name not in header:
                 raise InputError(f"{path} has no column {name!r}; it has {listed(header)}.")

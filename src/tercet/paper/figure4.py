@@ -37,7 +37,7 @@ from tercet.uses.scale import perceptual_scale
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FIGURE", "answers_of", "functions_of", "normalised"]
+__all__ = ["FIGURE", "functions_of", "normalised", "observer_answers"]
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def functions_of(observers: int, stimuli: Floats, lengthscale: float, repeat: in
     )
 
 
-def answers_of(functions: Floats, answers: int, repeat: int) -> Triplets:
+def observer_answers(functions: Floats, answers: int, repeat: int) -> Triplets:
     """Answers of all observers; all lengthscales of a repeat share the comparisons."""
     return simulate.observers(functions, answers, random_state=stream(repeat, TRIPLETS))
 
@@ -132,8 +132,8 @@ def bootstrap_scale(
     maker = Bootstrap(
         STE(1), replicates, fraction=subsample, random_state=stream(repeat, METHOD), **QUIET
     )
-    ensemble = maker.fit(answers_of(functions, answers, repeat)).ensemble_
-    return describe(normalised(ensemble.draws[:, :, 0]), functions, x, lengthscale)
+    ensemble = maker.fit(observer_answers(functions, answers, repeat)).ensemble_
+    return describe_scale(normalised(ensemble.draws[:, :, 0]), functions, x, lengthscale)
 
 
 def recommended_scale(
@@ -149,14 +149,14 @@ def recommended_scale(
     x = np.linspace(0.0, 1.0, stimuli)
     functions = functions_of(observers, x, lengthscale, repeat)
     scale = perceptual_scale(
-        answers_of(functions, answers, repeat),
+        observer_answers(functions, answers, repeat),
         x,
         unit="observer",
         n_samples=samples,
         random_state=stream(repeat, METHOD),
         **QUIET,
     )
-    return describe(scale.samples, functions, x, lengthscale)
+    return describe_scale(scale.samples, functions, x, lengthscale)
 
 
 def normalised(positions: Floats) -> Floats:
@@ -165,7 +165,9 @@ def normalised(positions: Floats) -> Floats:
     return np.asarray((positions - start) / (end - start))
 
 
-def describe(samples: Floats, functions: Floats, stimuli: Floats, lengthscale: float) -> Result:
+def describe_scale(
+    samples: Floats, functions: Floats, stimuli: Floats, lengthscale: float
+) -> Result:
     """Mean and standard deviation of normalised scales (S, n), and how far off the mean is.
 
     "Covered" is the share of inner stimuli whose mean function is within two standard deviations.

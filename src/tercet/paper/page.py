@@ -24,7 +24,7 @@ __all__ = [
     "Gain",
     "count_verdicts",
     "gains",
-    "page",
+    "page_text",
     "verdict_tables",
     "write_page",
 ]
@@ -215,13 +215,13 @@ def verdict_tables(verdicts: Sequence[Verdict]) -> str:
 def write_page(reproduction: Reproduction, folder: Path) -> None:
     """``reproduction.md`` and ``claims.csv``."""
     for name, text in (
-        ("reproduction.md", page(reproduction)),
+        ("reproduction.md", page_text(reproduction)),
         ("claims.csv", _claims_csv(reproduction.verdicts)),
     ):
         write_whole(folder / name, text.encode())
 
 
-def page(reproduction: Reproduction) -> str:
+def page_text(reproduction: Reproduction) -> str:
     """The page; its pictures are beside it."""
     parts = [
         "# The paper, made again",

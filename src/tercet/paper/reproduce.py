@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tercet.errors import InputError, TercetError
 from tercet.files import write_whole
-from tercet.paper.cells import Result, collect, source_of
+from tercet.paper.cells import Result, collect_results, source_of
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, measurements_of
@@ -23,7 +23,7 @@ from tercet.paper.figures import (
 from tercet.paper.measurements import Measurements
 from tercet.paper.page import write_page
 from tercet.paper.settings import SIZES
-from tercet.paper.verdicts import judge
+from tercet.paper.verdicts import judge_claims
 from tercet.parallel import count_threads
 
 __all__ = ["reproduce"]
@@ -70,7 +70,7 @@ def reproduce(
     chosen = [figure for figure in chosen if figure.name not in left_out]
 
     cells = [(figure.name, cell) for figure in chosen for cell in figure.cells(SIZES[size])]
-    results = collect(
+    results = collect_results(
         [cell for _, cell in cells], folder / "cells", n_jobs, what="reproducing", show=progress
     )
     by_figure: dict[str, list[Result]] = {figure.name: [] for figure in chosen}
@@ -84,7 +84,7 @@ def reproduce(
         SIZES[size],
         tables,
         pictures,
-        judge(CLAIMS, tables),
+        judge_claims(CLAIMS, tables),
         left_out,
         failed,
         {result["source"] for result in done} <= {source_of()},

@@ -155,7 +155,7 @@ def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: 
     return strategy
 
 
-def read_start(start: Any, n_objects: int | None) -> Triplets:
+def check_start(start: Any, n_objects: int | None) -> Triplets:
     """The answers that a loop starts from; an error where it cannot go on from them."""
     triplets = as_triplets(start, n_objects)
     if triplets.is_quadruplets:

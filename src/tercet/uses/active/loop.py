@@ -26,8 +26,8 @@ from tercet.triplets import Triplets
 from tercet.uses.active.checks import (
     check_count,
     check_options,
+    check_start,
     read_comparisons,
-    read_start,
     settle_strategy,
 )
 from tercet.uses.active.questions import number
@@ -142,7 +142,7 @@ class ActiveLoop:
         self.maker, self.oracle, self.strategy, self.k = maker, oracle, strategy, int(k)
         self.repeats, self.per_anchor, self.candidates = repeats, per_anchor, candidates
         self.method, self.n_jobs, self.progress = method, n_jobs, progress
-        self.triplets = _extended(read_start(start, n_objects), np.empty((0, 3), dtype=np.int64))
+        self.triplets = _extended(check_start(start, n_objects), np.empty((0, 3), dtype=np.int64))
         if candidates is not None and not callable(candidates):
             self._comparisons(candidates, "candidates")
         self.score = score if score is None or callable(score) else self._held_out(score)

@@ -120,7 +120,7 @@ class Comparison:
 
     def table(self) -> str:
         """The scores, for reading."""
-        return tabulate(self)
+        return tabulate_scores(self)
 
     def records(self) -> list[dict[str, Any]]:
         """The scores as plain dicts, for example for ``pandas.DataFrame``."""
@@ -245,7 +245,7 @@ def _counts(scores: list[ModelScore]) -> str:
     return "; ".join(f"{score.model} ({score.n_flagged})" for score in scores)
 
 
-def tabulate(found: Comparison) -> str:
+def tabulate_scores(found: Comparison) -> str:
     """The scores in aligned columns."""
     header = ["", "log-loss", "difference", "weight", "accuracy", "misfit p", "from"]
     rows = []

@@ -11,7 +11,7 @@ from tercet.answers.questions import Index
 from tercet.answers.repeats import Prepared, tally
 from tercet.triplets import Triplets
 
-__all__ = ["Counts", "Spread", "count", "count_copies", "mentions"]
+__all__ = ["Counts", "Spread", "count_answers", "count_copies", "mentions"]
 
 FEWEST_COPIES = 20  # rows that do not repeat themselves by chance
 LISTED = 5  # objects with the fewest answers, by name
@@ -55,7 +55,7 @@ class Counts(NamedTuple):
     per_observer: Spread | None
 
 
-def count(prepared: Prepared) -> Counts:
+def count_answers(prepared: Prepared) -> Counts:
     """Count answers, comparisons, objects, observers and screens."""
     triplets, votes = prepared.triplets, prepared.votes
     names, screens, observer = triplets.names, triplets.screens, prepared.observer

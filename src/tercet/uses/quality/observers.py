@@ -23,7 +23,7 @@ from tercet.uses.quality.guessing import (
     Judged,
     answers_needed,
     design_effect,
-    judge,
+    judge_observers,
 )
 
 __all__ = ["ObserverCheck"]
@@ -105,7 +105,7 @@ def check_observers(
     signs = _predict(prepared, rng) if ensemble is None else _predict_with(prepared, ensemble)
     predicted, right = _tally_pairs(prepared, signs != 0, signs > 0)
     effect = _dependence(prepared, signs)
-    judged = judge(right / effect, predicted / effect)
+    judged = judge_observers(right / effect, predicted / effect)
     times = _response_times(prepared)
     trials, passed = _catch_trials(prepared, catch)
     checks = tuple(

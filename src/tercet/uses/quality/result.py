@@ -16,7 +16,7 @@ from tercet.uses.quality.counts import Counts, Spread
 from tercet.uses.quality.differences import ObserverDifferences
 from tercet.uses.quality.guessing import CANNOT_TELL, FOLLOWS, GUESSING, LEVEL, REVERSED
 from tercet.uses.quality.observers import FAILED_CATCH, TOO_FAST, ObserverCheck
-from tercet.uses.quality.table import tabulate
+from tercet.uses.quality.table import tabulate_observers
 
 __all__ = ["AnswerCheck"]
 
@@ -107,7 +107,7 @@ class AnswerCheck:
         limit : int, optional
             At most so many lines.
         """
-        return tabulate(self.observers, limit)
+        return tabulate_observers(self.observers, limit)
 
     def records(self) -> list[dict[str, Any]]:
         """The observers as plain dicts, for example for ``pandas.DataFrame``."""

@@ -9,10 +9,10 @@ from tercet.tables import Table
 from tercet.text import percent
 from tercet.uses.quality.observers import ObserverCheck
 
-__all__ = ["tabulate"]
+__all__ = ["tabulate_observers"]
 
 
-def tabulate(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
+def tabulate_observers(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
     """The observers in aligned columns, those that need attention first."""
     order = sorted(observers, key=lambda o: (-len(o.flags), _or(o.accuracy, 1.0)))
     columns: list[tuple[str, Callable[[ObserverCheck], str]]] = [
