@@ -185,7 +185,7 @@ def pack_row(content: Content) -> bytes:
 
 
 def unpack_row(value: bytes) -> dict[str, Any]:
-    """What `pack` packed."""
+    """What `pack_row` packed."""
     arrays = read_npz(io.BytesIO(value))
     plain = parse_json(str(arrays.pop(_PLAIN)))
     if not isinstance(plain, dict) or plain.keys() & arrays.keys():

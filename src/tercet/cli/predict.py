@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = add_command(
         commands,
-        "predict",
+        "predict_rows",
         run,
         help="what a map says about comparisons; where it is not sure, it abstains",
         description=(
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
     ensemble = load_map(options.map)
     asked = load_comparisons(options, ensemble, options.file).triplets
-    rows = predict(ensemble, asked.array, options.threshold)
+    rows = predict_rows(ensemble, asked.array, options.threshold)
     save_rows(options, rows)
     verdicts = np.array([row["prediction"] for row in rows])
     counts = {word: int(np.sum(verdicts == word)) for word in WORDS.values()}
@@ -132,7 +132,7 @@ def load_comparisons(
     return reading
 
 
-def predict(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
+def predict_rows(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
     """A row for each comparison (m, 3) or (m, 4): its objects, π, the prediction, the answer."""
     from tercet.checks import COLUMNS
 

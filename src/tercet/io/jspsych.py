@@ -22,7 +22,7 @@ from tercet.io.cells import Cells, make_cells
 from tercet.io.formats import Format
 from tercet.io.reading import Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
-from tercet.io.source import Source, read_json
+from tercet.io.source import Source, decode_json
 from tercet.io.stimuli import Text
 from tercet.io.times import read_times
 from tercet.titles import OBSERVERS, TIME_WORDS, find_times, plain_title
@@ -140,7 +140,7 @@ def _json(cell: str) -> Any:
     if cell[:1] not in ("[", "{", '"'):
         return None
     try:
-        return read_json("", cell)
+        return decode_json("", cell)
     except InputError:
         return None
 
@@ -234,7 +234,7 @@ def _trials(source: Source) -> Iterator[Any]:
     """The trials in JSON: a list of them, or of such lists, or one list on each line (JATOS)."""
     lines = [line for line in source.text.splitlines() if line.strip()]
     if len(lines) > 1 and all(line.strip()[0] + line.strip()[-1] == "[]" for line in lines):
-        content = read_json(source.path, "[" + ",\n".join(lines) + "]")
+        content = decode_json(source.path, "[" + ",\n".join(lines) + "]")
     else:
         content = source.json
     if isinstance(content, dict):

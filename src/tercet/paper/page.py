@@ -21,7 +21,7 @@ from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdi
 from tercet.tables import Table, table_of
 
 __all__ = [
-    "Gain",
+    "GainedBy",
     "count_verdicts",
     "gains",
     "page_text",
@@ -34,7 +34,7 @@ METHODS = (BOOTSTRAP, BAYES, RECOMMENDED)
 THRESHOLD = 0.9
 
 
-class Gain(NamedTuple):
+class GainedBy(NamedTuple):
     """One number by every method, a value for each repeat."""
 
     figure: str
@@ -50,7 +50,7 @@ class Gain(NamedTuple):
         return f"{check.mean:.3f}{error}"
 
 
-def gains(tables: Mapping[str, Measurements]) -> list[Gain]:
+def gains(tables: Mapping[str, Measurements]) -> list[GainedBy]:
     """Every number that there is."""
     found = {
         "2a": _dimension,
@@ -68,7 +68,7 @@ def gains(tables: Mapping[str, Measurements]) -> list[Gain]:
     ]
 
 
-def _dimension(table: Measurements) -> list[Gain]:
+def _dimension(table: Measurements) -> list[GainedBy]:
     """How often the true dimension is found, over the true dimensions."""
     hits: dict[str, list[Floats]] = {BOOTSTRAP: [], BAYES: [], RECOMMENDED: []}
     for true in table.values("true"):
@@ -79,13 +79,13 @@ def _dimension(table: Measurements) -> list[Gain]:
         hits[RECOMMENDED].append(rows.curve("true", "chosen").values[:, 0] == true)
     shares = {method: np.mean(found, axis=0) for method, found in hits.items()}
     what = "share of true dimensions found (paper's: where the uncertainty is smallest)"
-    return [Gain("2a", what, shares)]
+    return [GainedBy("2a", what, shares)]
 
 
-def _calibration(table: Measurements, figure: str, x: str) -> list[Gain]:
+def _calibration(table: Measurements, figure: str, x: str) -> list[GainedBy]:
     names = {"error": "triplet error", "calibration error": "calibration error", "brier": "Brier"}
     return [
-        Gain(
+        GainedBy(
             figure,
             f"{name}, mean over the grid",
             {
@@ -97,11 +97,11 @@ def _calibration(table: Measurements, figure: str, x: str) -> list[Gain]:
     ]
 
 
-def _prediction(table: Measurements) -> list[Gain]:
+def _prediction(table: Measurements) -> list[GainedBy]:
     threshold = min(table.values("threshold"), key=lambda t: abs(t - THRESHOLD))
     names = {"error over all": "wrong, share of all triplets", "abstention": "abstention"}
     return [
-        Gain(
+        GainedBy(
             "3",
             f"{name} at t = {threshold:g}, mean over the fractions",
             {
@@ -115,13 +115,13 @@ def _prediction(table: Measurements) -> list[Gain]:
     ]
 
 
-def _psychophysics(table: Measurements) -> list[Gain]:
+def _psychophysics(table: Measurements) -> list[GainedBy]:
     names = {
         "departure": "departure from the mean function",
         "covered": "share of stimuli whose mean function is within two standard deviations",
     }
     return [
-        Gain(
+        GainedBy(
             "4",
             f"{name}, mean over the lengthscales",
             {
@@ -133,11 +133,11 @@ def _psychophysics(table: Measurements) -> list[Gain]:
     ]
 
 
-def _active(table: Measurements) -> list[Gain]:
+def _active(table: Measurements) -> list[GainedBy]:
     rows = table.where(dataset="Satellite", model="STE")
     names = {"triplet error": "triplet error", "kNN error": "kNN error", "ARI": "ARI"}
     return [
-        Gain(
+        GainedBy(
             "5",
             f"Satellite, STE: {name}, mean after the seed answers",
             {
