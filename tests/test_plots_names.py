@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tercet.ensemble import Ensemble
-from tercet.plots import plot_map, words
+from tercet.plots import fonts, plot_map
 from tercet.plots.fonts import drawable, families
 from tercet.plots.names import find_ends, find_places
 
@@ -172,8 +172,8 @@ def test_letters_without_a_font_are_boxes():
 
 
 def test_another_font_is_taken_where_it_has_the_letter(monkeypatch):
-    fonts = tuple((family, words._file_of(family)) for family in ("cmss10", "DejaVu Sans"))
-    monkeypatch.setattr(words, "_fonts", lambda: fonts)
+    fonts = tuple((family, fonts._file_of(family)) for family in ("cmss10", "DejaVu Sans"))
+    monkeypatch.setattr(fonts, "_fonts", lambda: fonts)
     assert drawable("Ж") == "Ж"
     assert families(["Ж"])[-1] == "DejaVu Sans"
     assert families(["a"]) == families([])

@@ -77,7 +77,7 @@ def digits(true: int, points: int) -> Floats:
     return np.asarray(on_components[chosen], dtype=np.float64)
 
 
-def training_set(true: int, points: int, fraction: float, noise: float, repeat: int) -> Triplets:
+def digit_answers(true: int, points: int, fraction: float, noise: float, repeat: int) -> Triplets:
     """A share of all triplets, answered with noise; fresh ones in every repeat."""
     return simulate.noisy_triplets(
         digits(true, points),
@@ -97,7 +97,7 @@ def embed(
     repeat: int,
 ) -> Result:
     """One embedding dimension: the average uncertainty, and the cost of STE on all answers."""
-    triplets = training_set(true, points, fraction, noise, repeat)
+    triplets = digit_answers(true, points, fraction, noise, repeat)
     ensemble = draw_ensemble(method, "STE", dimension, triplets, repeat, 0)
     # Over all comparisons, min(π, 1 − π): the truth is not known to who chooses a dimension.
     row: dict[str, Any] = {"uncertainty": ensemble.average_uncertainty(method=PI[method], n_jobs=1)}
@@ -121,7 +121,7 @@ def recommend(
     """What `estimate_dimension` measures in each dimension, and which it recommends."""
     size: dict[str, Any] = {"n_samples": max(draws, 20), "n_chains": chains, "warmup": warmup}
     found = estimate_dimension(
-        training_set(true, points, fraction, noise, repeat),
+        digit_answers(true, points, fraction, noise, repeat),
         range(1, highest + 1),
         posterior=Posterior(CKL(), learn=("exponent", "mu"), **size),
         random_state=stream(repeat, METHOD),

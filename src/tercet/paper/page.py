@@ -21,7 +21,7 @@ from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdi
 from tercet.tables import Table, table_of
 
 __all__ = [
-    "GainedBy",
+    "GainRow",
     "count_verdicts",
     "gains",
     "page_text",
@@ -34,7 +34,7 @@ METHODS = (BOOTSTRAP, BAYES, RECOMMENDED)
 THRESHOLD = 0.9
 
 
-class GainedBy(NamedTuple):
+class GainRow(NamedTuple):
     """One number by every method, a value for each repeat."""
 
     figure: str
@@ -50,7 +50,7 @@ class GainedBy(NamedTuple):
         return f"{check.mean:.3f}{error}"
 
 
-def gains(tables: Mapping[str, Measurements]) -> list[GainedBy]:
+def gains(tables: Mapping[str, Measurements]) -> list[GainRow]:
     """Every number that there is."""
     found = {
         "2a": _dimension,
@@ -68,7 +68,7 @@ def gains(tables: Mapping[str, Measurements]) -> list[GainedBy]:
     ]
 
 
-def _dimension(table: Measurements) -> list[GainedBy]:
+def _dimension(table: Measurements) -> list[GainRow]:
     """How often the true dimension is found, over the true dimensions."""
     hits: dict[str, list[Floats]] = {BOOTSTRAP: [], BAYES: [], RECOMMENDED: []}
     for true in table.values("true"):
@@ -79,13 +79,13 @@ def _dimension(table: Measurements) -> list[GainedBy]:
         hits[RECOMMENDED].append(rows.curve("true", "chosen").values[:, 0] == true)
     shares = {method: np.mean(found, axis=0) for method, found in hits.items()}
     what = "share of true dimensions found (paper's: where the uncertainty is smallest)"
-    return [GainedBy("2a", what, shares)]
+    return [GainRow("2a", what, shares)]
 
 
-def _calibration(table: Measurements, figure: str, x: str) -> list[GainedBy]:
+def _calibration(table: Measurements, figure: str, x: str) -> list[GainRow]:
     names = {"error": "triplet error", "calibration error": "calibration error", "brier": "Brier"}
     return [
-        GainedBy(
+        GainRow(
             figure,
             f"{name}, mean over the grid",
             {
@@ -97,11 +97,11 @@ def _calibration(table: Measurements, figure: str, x: str) -> list[GainedBy]:
     ]
 
 
-def _prediction(table: Measurements) -> list[GainedBy]:
+def _prediction(table: Measurements) -> list[GainRow]:
     threshold = min(table.values("threshold"), key=lambda t: abs(t - THRESHOLD))
     names = {"error over all": "wrong, share of all triplets", "abstention": "abstention"}
     return [
-        GainedBy(
+        GainRow(
             "3",
             f"{name} at t = {threshold:g}, mean over the fractions",
             {
@@ -115,13 +115,13 @@ def _prediction(table: Measurements) -> list[GainedBy]:
     ]
 
 
-def _psychophysics(table: Measurements) -> list[GainedBy]:
+def _psychophysics(table: Measurements) -> list[GainRow]:
     names = {
         "departure": "departure from the mean function",
         "covered": "share of stimuli whose mean function is within two standard deviations",
     }
     return [
-        GainedBy(
+        GainRow(
             "4",
             f"{name}, mean over the lengthscales",
             {
@@ -133,11 +133,11 @@ def _psychophysics(table: Measurements) -> list[GainedBy]:
     ]
 
 
-def _active(table: Measurements) -> list[GainedBy]:
+def _active(table: Measurements) -> list[GainRow]:
     rows = table.where(dataset="Satellite", model="STE")
     names = {"triplet error": "triplet error", "kNN error": "kNN error", "ARI": "ARI"}
     return [
-        GainedBy(
+        GainRow(
             "5",
             f"Satellite, STE: {name}, mean after the seed answers",
             {
