@@ -172,8 +172,8 @@ def test_letters_without_a_font_are_boxes():
 
 
 def test_another_font_is_taken_where_it_has_the_letter(monkeypatch):
-    fonts = tuple((family, fonts._file_of(family)) for family in ("cmss10", "DejaVu Sans"))
-    monkeypatch.setattr(fonts, "_fonts", lambda: fonts)
+    known = tuple((family, fonts._file_of(family)) for family in ("cmss10", "DejaVu Sans"))
+    monkeypatch.setattr(fonts, "_fonts", lambda: known)
     assert drawable("Ж") == "Ж"
     assert families(["Ж"])[-1] == "DejaVu Sans"
     assert families(["a"]) == families([])
