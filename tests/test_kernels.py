@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tercet.engine.fit import Objective, evaluate
-from tercet.engine.kernels import BLOCK, edge_lengths, edge_loss, edge_weights
+from tercet.engine.kernels import BLOCK, code_of, edge_lengths, edge_loss, edge_weights
 from tercet.engine.parts import loss_in_parts
 from tercet.engine.problem import build_problem
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
@@ -176,7 +176,7 @@ def on_edges(model, m=300, weighted=False):
 
     def evaluate_at(lengths, lapse, limit=np.inf):
         w = np.zeros(len(lengths))
-        constants = (type(model).code, *map(float, model.constants(2)))
+        constants = (code_of(model), *map(float, model.constants(2)))
         fields = (problem.near, problem.far, problem.weights)
         loss, by_lapse = edge_weights(*constants, lapse, *fields, lengths, w)
         alone = edge_loss(*constants, *fields, lengths, limit)

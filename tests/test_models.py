@@ -1,12 +1,27 @@
 """The five models of one comparison, against the formulas of the paper."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
+from tercet import estimators, models
+from tercet.engine.kernels import code_of
 from tercet.errors import InputError
-from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+from tercet.models import (
+    FILES,
+    PROBABILITIES,
+    CKLModel,
+    GNMDSModel,
+    SOEModel,
+    STEModel,
+    TSTEModel,
+    domains,
+    known_models,
+)
+from tercet.posterior.settings import check_learn
 
-PROBABILITIES = [
+LIKELIHOODS = [
     STEModel(),
     TSTEModel(),
     TSTEModel(alpha=0.5),
@@ -25,7 +40,7 @@ LOSSES = [
     SOEModel(),
     SOEModel(margin=2.0),
 ]
-MODELS = PROBABILITIES + LOSSES
+MODELS = LIKELIHOODS + LOSSES
 
 rng = np.random.default_rng(0)
 NEAR, FAR = rng.gamma(1.0, 2.0, size=(2, 400)) + 1e-3
@@ -135,7 +150,7 @@ def test_losses_rise_with_near_and_fall_with_far(model):
 # ---- probabilities
 
 
-@pytest.mark.parametrize("model", PROBABILITIES, ids=str)
+@pytest.mark.parametrize("model", LIKELIHOODS, ids=str)
 def test_one_of_the_two_answers_is_given(model):
     total = model.probability(NEAR, FAR) + model.probability(FAR, NEAR)
     np.testing.assert_allclose(total, 1.0, rtol=1e-13)
@@ -210,4 +225,29 @@ def test_losses_keep_the_shape_of_the_distances(model):
 
 
 def test_models_are_told_apart_by_their_code():
-    assert len({type(model).code for model in MODELS}) == 5
+    assert len({code_of(model) for model in MODELS}) == 5
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_model_is_what_its_line_says(name):
+    kind = known_models()[name]
+    assert kind.__name__ == f"{name}Model"
+    assert kind is getattr(models, kind.__name__)
+    assert kind.is_probability == (name in PROBABILITIES)
+    assert {field.name for field in fields(kind)} == set(kind.parameters)
+    for parameter, learned in kind.learnable().items():
+        assert check_learn((parameter,), kind()) == {parameter: learned.prior}
+
+
+def test_no_other_model_is_known():
+    with pytest.raises(AttributeError, match="no attribute 'ShepardModel'"):
+        _ = models.ShepardModel
+    with pytest.raises(AttributeError, match="no attribute 'Shepard'"):
+        _ = estimators.Shepard
+
+
+def test_two_models_mean_the_same_by_a_parameter_of_one_name():
+    own = [kind.parameters for kind in known_models().values()]
+    for parameters in own:
+        for name, parameter in parameters.items():
+            assert domains()[name] == parameter.domain

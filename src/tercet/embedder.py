@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from abc import ABC, abstractmethod
-from typing import Any, Self
+from dataclasses import fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,11 +38,13 @@ _NUMBERS_A_SEARCH = 40  # held at once for each coordinate, roughly: steps that 
 _COPIES = 3  # of draws, while they are gathered
 
 
-class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
+class Embedder(BaseEstimator):  # type: ignore[misc]
     """An estimator that turns comparisons into an embedding; each method adds its model.
 
     Attributes
     ----------
+    kind : type of Model
+        The class of its model, whose fields are parameters of the estimator too.
     embedding_ : (n_objects, n_components) array
     loss_ : float
         Minimised loss, the penalty included.
@@ -78,9 +80,11 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    @abstractmethod
+    kind: ClassVar[type[Model]]
+
     def model(self) -> Model:
         """The model of one comparison, with this estimator's parameters."""
+        return self.kind(**{field.name: getattr(self, field.name) for field in fields(self.kind)})  # type: ignore[arg-type]
 
     def objective(self) -> Objective:
         """What is minimised."""
@@ -189,9 +193,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
     def _is_unbounded(self, fit: Fit, problem: Problem | Blocks) -> bool:
         """Whether a map of twice the size fits as well: then the likelihood has no maximum."""
         objective = self.objective()
-        model = objective.model
-        scale_free = getattr(model, "mu", 1.0) == 0.0  # the size is meant to have no meaning
-        if not model.is_probability or objective.penalty > 0.0 or scale_free:
+        if not objective.runs_away:
             return False
         return evaluate(objective, problem, 2.0 * fit.embedding)[0] <= fit.loss * (1.0 + 1e-9)
 

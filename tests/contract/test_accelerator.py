@@ -16,6 +16,7 @@ from tercet.accelerator import device as device_module
 from tercet.accelerator.device import computing_on, find_device
 from tercet.cli import main
 from tercet.engine.fit import Descent, Objective, Options, evaluate
+from tercet.engine.kernels import code_of
 from tercet.engine.problem import build_problem
 from tercet.engine.starts import spectral_start
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
@@ -72,7 +73,7 @@ def test_models_are_the_compiled_ones(model, dtype, tolerance):
     expected = model.loss(near, far, 3)
     with computing_on(find_device("gpu")):
         found = model_loss(
-            model.code, *model.constants(3), *(jax.numpy.asarray(v, dtype) for v in (near, far))
+            code_of(model), *model.constants(3), *(jax.numpy.asarray(v, dtype) for v in (near, far))
         )
     for ours, theirs in zip(found, expected, strict=True):
         finite = np.abs(theirs) < 1e6  # a slope at distance zero is as large as it may be

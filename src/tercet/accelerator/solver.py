@@ -29,7 +29,6 @@ from tercet.accelerator.forms import (
 from tercet.accelerator.starts import spectral_start
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import (
-    CORNER_WIDTHS,
     Descent,
     Fit,
     Objective,
@@ -43,7 +42,6 @@ from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem
 from tercet.errors import InputError
 from tercet.models.base import Array
-from tercet.models.gnmds import GNMDSModel
 
 ROUGH = 1e-6  # tolerance of the search in float32
 AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come one after the other
@@ -123,12 +121,12 @@ class OnDevice(NamedTuple):
     def _follow(self, batch: Batch, X: jax.Array) -> list[list[Fit]]:
         """Fits of all subsets from all starts X (S, K, n, d)."""
         objective, options, _ = self.descent
-        if not self.descent.has_corner:
+        models = objective.model.rounded()
+        if not models:
             return minimise(objective, batch, X, options)
         n_iter = np.zeros(X.shape[:2], dtype=np.int64)
-        for width in CORNER_WIDTHS:
-            rounded = objective._replace(model=GNMDSModel(smoothing=width))
-            runs = minimise(rounded, batch, X, options)
+        for model in models:
+            runs = minimise(objective._replace(model=model), batch, X, options)
             X = jnp.asarray([[fit.embedding for fit in fits] for fits in runs])
             n_iter += [[fit.n_iter for fit in fits] for fits in runs]
         losses, _ = evaluate(objective, batch, X)

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from tercet.accelerator.models import model_loss
 from tercet.accelerator.scale import sum_out
-from tercet.models.base import TINY
-
-LAPSE, EXPONENT, MU = 0, 1, 2  # as in tercet.posterior.target
+from tercet.models.base import LAPSE, POWER, TINY
 
 # Up to so many objects the slopes of edges come to their objects by a product with the matrix of
 # which edge ends where; beyond, by a list of the edges of every object.
@@ -38,7 +36,7 @@ class Form:
     """What a compiled program depends on."""
 
     code: int  # of the model
-    learned: tuple[int, ...]  # what theta holds: LAPSE, EXPONENT, MU
+    learned: tuple[int, ...]  # what theta holds: LAPSE, POWER, OFFSET
     n_objects: int
     n_components: int
     scale_learned: bool
@@ -172,7 +170,7 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     for k, name in enumerate(form.learned):
         if name == LAPSE:
             lapse = jax.nn.sigmoid(theta[k])
-        elif name == EXPONENT:
+        elif name == POWER:
             q = jnp.exp(theta[k])
         else:
             p = jnp.exp(theta[k])
@@ -272,7 +270,7 @@ def _slope_by_theta(
         lapse = parts.lapse
         return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
     pull: jax.Array = (parts.theta[k] - a) / b**2
-    if form.learned[k] == EXPONENT:
+    if form.learned[k] == POWER:
         lengths = jnp.maximum(parts.lengths, TINY)
         return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
     return jnp.asarray(pull - 2.0 / parts.q * half)

@@ -15,7 +15,6 @@ from tercet.bootstrap.replicates import (
     Outcome,
     is_finite,
     judge,
-    runs_away,
     warn_about_replicates,
 )
 from tercet.bootstrap.resampling import (
@@ -335,7 +334,7 @@ class Bootstrap(Maker):
         draw = resample(task.units, task.size, self.replaces)
         if not (self.correction and full):
             return draw, 1.0
-        if runs_away(self.estimator.objective()) and satisfied(full.embedding, triplets).all():
+        if self.estimator.objective().runs_away and satisfied(full.embedding, triplets).all():
             warnings.warn(
                 "the embedding of all answers satisfies every one of them, so its size means "
                 "nothing, and correction=True with it; add a penalty, such as penalty=1/30.",

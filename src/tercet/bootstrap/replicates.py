@@ -38,11 +38,11 @@ def judge(
 ) -> Outcome:
     """Tell failed replicates from others, and unfinished ones from those without a maximum."""
     kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
-    unbounded = runs_away(objective)
     separable = {
         k
         for k in kept
-        if fits[k].separable or (unbounded and _satisfies(fits[k].embedding, triplets, subsets, k))
+        if fits[k].separable
+        or (objective.runs_away and _satisfies(fits[k].embedding, triplets, subsets, k))
     }
     unfinished = [k for k in kept if not (fits[k].converged or k in separable)]
     counts = {
@@ -80,12 +80,6 @@ def is_finite(fit: Fit) -> bool:
     """Whether the fit gave an embedding at all, also of numbers that mean something."""
     halves = 0.5 * LARGEST_NUMBER  # which stay within once they are centred
     return math.isfinite(fit.loss) and bool((np.abs(fit.embedding) <= halves).all())
-
-
-def runs_away(objective: Objective) -> bool:
-    """Whether a larger copy of an embedding that satisfies every answer is always more likely."""
-    model = objective.model
-    return model.is_probability and objective.penalty == 0.0 and getattr(model, "mu", 1.0) > 0.0
 
 
 def _satisfies(

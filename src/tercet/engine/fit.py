@@ -22,8 +22,6 @@ from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
-from tercet.models.gnmds import GNMDSModel
-from tercet.models.ste import STEModel
 from tercet.parallel import count_threads, threads_at_most
 
 Rows = NDArray[np.integer]
@@ -32,7 +30,6 @@ Seeds = Sequence[np.random.SeedSequence]
 # On a line single runs get stuck, and a small world's run takes well under a millisecond: so many
 # runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
-CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
 LARGE = 200_000  # comparisons or objects; from here on one evaluation is spread over threads
 _WORTH_A_TASK = LARGE // 16  # comparisons to fit; fewer would cost more on their way to a worker
 
@@ -54,6 +51,11 @@ class Objective(NamedTuple):
         """What the compiled kernels take."""
         p, q = self.model.constants(self.n_components)
         return code_of(self.model), float(p), float(q), float(self.penalty)
+
+    @property
+    def runs_away(self) -> bool:
+        """Whether a larger copy of an embedding that satisfies every answer is always better."""
+        return self.model.is_probability and self.penalty == 0.0 and self.model.sees_scale
 
 
 class Options(NamedTuple):
@@ -224,13 +226,7 @@ class Descent(NamedTuple):
 
     def _is_compiled(self, problem: Problem, size: int) -> bool:
         large = _is_large(size, problem.n_objects)
-        return not large and self.init is None and not self.has_corner
-
-    @property
-    def has_corner(self) -> bool:
-        """Whether no gradient method converges on the loss as it is."""
-        model = self.objective.model
-        return isinstance(model, GNMDSModel) and model.smoothing == 0.0
+        return not large and self.init is None and not self.objective.model.rounded()
 
     def _solve_compiled(
         self, problem: Problem, subsets: Sequence[Rows], rngs: Sequence[np.random.Generator]
@@ -263,13 +259,13 @@ class Descent(NamedTuple):
         return [describe_fit(self.objective, *one, max_iter) for one in found]
 
     def _follow(self, problem: Problem | Blocks, start: Array) -> Fit:
-        if not self.has_corner:
+        models = self.objective.model.rounded()
+        if not models:
             return minimise(self.objective, problem, start, self.options)
-        # Follow the minimum while a rounded corner sharpens, and report the hinge itself.
+        # Follow the minimum while a rounded corner sharpens, and report the corner itself.
         n_iter, X = 0, start
-        for width in CORNER_WIDTHS:
-            rounded = self.objective._replace(model=GNMDSModel(smoothing=width))
-            fit = minimise(rounded, problem, X, self.options)
+        for model in models:
+            fit = minimise(self.objective._replace(model=model), problem, X, self.options)
             X, n_iter = fit.embedding, n_iter + fit.n_iter
         return fit._replace(loss=evaluate(self.objective, problem, X)[0], n_iter=n_iter)
 
@@ -359,6 +355,4 @@ def floor_of(objective: Objective) -> float:
     Below log 2 times the smallest weight, STE satisfies every comparison (one that is not satisfied
     alone costs log 2), so a larger copy of the same map fits better still and no maximum exists.
     """
-    if objective.penalty > 0.0:
-        return 0.0
-    return math.log(2.0) if isinstance(objective.model, STEModel) else 1e-12
+    return 0.0 if objective.penalty > 0.0 else objective.model.floor

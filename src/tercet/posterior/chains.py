@@ -13,11 +13,10 @@ from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.fit import Descent, Objective, Options
 from tercet.engine.problem import Problem
 from tercet.limits import LARGEST_NUMBER
-from tercet.models import CKLModel
-from tercet.models.base import Array, Model
+from tercet.models.base import LAPSE, OFFSET, Array, Model
 from tercet.posterior.hamiltonian import check_metric
 from tercet.posterior.mode import Mode, find_mode, fix_scale, settle_scale, spread_of_objects
-from tercet.posterior.target import LAPSE, MU, Target, energy_and_gradient
+from tercet.posterior.target import Target, energy_and_gradient
 
 _JITTER = 0.5  # of a start, in standard deviations of the Laplace approximation
 _SEARCHES = 3  # of a chain for its start, each from a random place
@@ -100,7 +99,7 @@ def _explore(
     n_jobs: int | None,
     kept: Checkpoint,
 ) -> Hill:
-    if scale_free := isinstance(model, CKLModel) and model.mu == 0.0 and MU not in target.learned:
+    if scale_free := not model.sees_scale and OFFSET not in target.learned:
         penalty = 0.0  # it would shrink the map to a point
     else:
         penalty = float(0.5 * np.exp(-target.scale_mean) * np.trace(target.precision) / d)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +16,7 @@ from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Objective
 from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import build_problem
-from tercet.models import Model, TSTEModel
-from tercet.models.base import Array
+from tercet.models.base import Array, Model
 from tercet.parallel import threads_at_most
 from tercet.posterior import hamiltonian
 from tercet.posterior.chains import Chain, explore, find_maps, jittered
@@ -26,7 +24,7 @@ from tercet.posterior.diagnostics import distances_to_watch
 from tercet.posterior.priors import DistancePrior, NormalPrior, log_normal
 from tercet.posterior.running import run_chains
 from tercet.posterior.scale import draw_variances
-from tercet.posterior.settings import PARAMETERS, Learn, first_theta, natural, theta_priors
+from tercet.posterior.settings import Learn, first_theta, natural, roles, theta_priors
 from tercet.posterior.target import Target, energy_and_gradient
 from tercet.posterior.walks import Elliptical, Hamiltonian, Laplace, Matrices, Walk
 from tercet.progress import progress_bar
@@ -61,12 +59,6 @@ class Plan(NamedTuple):
     def superchains(self) -> int:
         """Points that chains begin at in groups; 0 where each has its own."""
         return SUPERCHAINS if self.device == "gpu" and self.n_chains > SUPERCHAINS else 0
-
-    def known_model(self) -> Model:
-        """The model with what it takes from the dimension written out."""
-        if isinstance(self.model, TSTEModel):
-            return replace(self.model, alpha=self.model.constants(self.n_components)[0])
-        return self.model
 
 
 class Drawn(NamedTuple):
@@ -157,7 +149,7 @@ def build_target(plan: Plan, triplets: Triplets) -> Target:
         np.asarray(np.linalg.inv(block), dtype=np.float64),
         float(mean),
         float(sd),
-        np.array([PARAMETERS[name] for name in plan.learn], dtype=np.int64),
+        roles(plan.learn, plan.model),
         theta_priors(plan.learn),
     )
 

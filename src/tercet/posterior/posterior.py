@@ -293,7 +293,7 @@ class Posterior(Maker):
             chains=np.repeat(np.arange(plan.n_chains), plan.n_samples),
             parameters=drawn.parameters,
             statistics=drawn.statistics,
-            model=plan.known_model(),
+            model=plan.model.settled(plan.n_components),
             names=triplets.names,
             alignment="rotate",
             provenance=provenance,
