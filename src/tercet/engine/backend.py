@@ -13,7 +13,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import LARGE, Done, Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
+from tercet.engine.fit import LARGE, Fit, Rows, Seeds, Solver, batches, fit_subsets
 from tercet.engine.memory import keep_freed_memory
 from tercet.engine.on_dask import require_running, run_on_dask
 from tercet.engine.parcel import Parcel, Shared, unpack
@@ -34,8 +34,7 @@ def fit_anywhere(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_jobs: int | None = None,
-    done: Done | None = None,
-) -> list[Fit]:
+) -> Generator[Fit, None, None]:
     """Solve the problems of many subsets, as `fit_subsets` does, on the active joblib backend.
 
     Outside of ``joblib.parallel_config(backend=...)`` that is threads of this process, all cores by
@@ -43,13 +42,19 @@ def fit_anywhere(
     Subsets that are made when asked for are made where they are fitted.
     """
     if not backend_is_chosen():
-        return fit_subsets(solver, problem, subsets, seeds, n_jobs, done)
+        return fit_subsets(solver, problem, subsets, seeds, n_jobs)
     n_workers = count_workers(n_jobs)
     spans = batches(solver, problem, len(subsets), n_workers)
     tasks = _grouped(spans, len(problem.comparisons), n_workers)
     work = _Work(solver, problem, subsets, seeds)
-    with closing(run_anywhere(_solve_batches, work, tasks, n_jobs)) as parts:
-        return collect(parts, done)
+    return joined(run_anywhere(_solve_batches, work, tasks, n_jobs))
+
+
+def joined(lists: Generator[list[R], None, None]) -> Generator[R, None, None]:
+    """What is in the lists, one after the other."""
+    with closing(lists):
+        for some in lists:
+            yield from some
 
 
 class _Work(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
@@ -80,9 +80,6 @@ class Fit(NamedTuple):
     converged: bool
     separable: bool
     reason: str
-
-
-Done = Callable[[list[Fit]], object]
 
 
 class Solver(Protocol):
@@ -294,13 +291,11 @@ def fit_subsets(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_threads: int | None = None,
-    done: Done | None = None,
-) -> list[Fit]:
+) -> Generator[Fit, None, None]:
     """Solve the problems of many subsets of the rows (repeats allowed), side by side on threads.
 
-    Each subset has its own seed, so the result does not depend on the number of threads. The
-    sequence may make a subset when it is asked for it. ``done`` is given the fits as they
-    come, some at a time and in order.
+    The fits come in order, as they are known. Each subset has its own seed, so the result does not
+    depend on the number of threads. The sequence may make a subset when it is asked for it.
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
@@ -311,15 +306,23 @@ def fit_subsets(
         with threads_at_most(most):  # of a fit that is spread over threads itself
             return solver.solve_subsets(problem, subsets[span], seeds[span])
 
-    spans = batches(solver, problem, len(subsets), n_threads)
+    return _on_threads(batch, batches(solver, problem, len(subsets), n_threads), n_threads)
+
+
+def _on_threads(
+    batch: Callable[[slice], list[Fit]], spans: Sequence[slice], n_threads: int
+) -> Generator[Fit, None, None]:
+    """The fits of batches; whoever wants no more of them has the rest cancelled."""
     if n_threads <= 1:
-        return collect(map(batch, spans), done)
+        for span in spans:
+            yield from batch(span)
+        return
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            return collect(pool.map(batch, spans), done)
-        except BaseException:
+            for fits in pool.map(batch, spans):
+                yield from fits
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def batches(solver: Solver, problem: Problem, count: int, n_workers: int) -> list[slice]:
@@ -337,16 +340,6 @@ def share(problem: Problem, count: int, n_workers: int) -> int:
     work = count * len(problem.comparisons)
     number = max(work // LARGE, min(4 * n_workers, max(n_workers, work // _WORTH_A_TASK)))
     return max(1, -(-count // max(1, number)))
-
-
-def collect(parts: Iterable[list[Fit]], done: Done | None = None) -> list[Fit]:
-    """Join the fits of batches, and hand over each batch as it comes."""
-    fits: list[Fit] = []
-    for part in parts:
-        fits += part
-        if done is not None:
-            done(part)
-    return fits
 
 
 def floor_of(objective: Objective) -> float:
