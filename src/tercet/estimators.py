@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.embedder import Embedder, Floats
-from tercet.engine.blas import one_blas_thread
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
@@ -27,6 +26,7 @@ from tercet.models import (
     known_models,
 )
 from tercet.models.base import POSITIVE
+from tercet.parallel import one_blas_thread
 from tercet.provenance import Seed
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]

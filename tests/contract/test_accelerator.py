@@ -120,7 +120,7 @@ def test_spectral_start(answers, by_matrix, d):
     problem = build_problem(answers.array, N)
     expected = spectral_start(problem, d, np.random.default_rng(3))
     vector = np.random.default_rng(3).standard_normal(N)
-    from tercet.accelerator.starts import spectral_start as on_device
+    from tercet.accelerator.solver import spectral_start as on_device
 
     with computing_on(find_device("gpu")):
         batch = load_batch(problem, [np.arange(M)], d, 1, 2**30)

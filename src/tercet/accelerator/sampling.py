@@ -66,7 +66,7 @@ class Kept(NamedTuple):
     steps: Floats  # (S,)
 
 
-class Sampler(NamedTuple):
+class Lockstep(NamedTuple):
     """A posterior, and the seed of its draws."""
 
     form: Form
@@ -110,14 +110,14 @@ class Sampler(NamedTuple):
         self.tick(size * len(kept.points))
 
 
-def make_sampler(form: Form, data: Data, seed: np.random.SeedSequence, tick: Tick) -> Sampler:
+def make_sampler(form: Form, data: Data, seed: np.random.SeedSequence, tick: Tick) -> Lockstep:
     """Put the data on the device and seed the draws."""
     words = jax.numpy.asarray(seed.generate_state(2))
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    return Sampler(form, jax.device_put(data), key, tick)
+    return Lockstep(form, jax.device_put(data), key, tick)
 
 
-def start_chains(sampler: Sampler, A: Floats, widths: Floats, X: Floats, theta: Floats) -> Tuned:
+def start_chains(sampler: Lockstep, A: Floats, widths: Floats, X: Floats, theta: Floats) -> Tuned:
     """Chains at points X (C, n, d), centred, and theta (C, k).
 
     A (n, n), or its diagonal (n,), is the covariance of the objects around a mode, and ``widths``
@@ -135,7 +135,7 @@ def start_chains(sampler: Sampler, A: Floats, widths: Floats, X: Floats, theta: 
     return Tuned(state, A, np.concatenate([[width], widths]), LENGTH)
 
 
-def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
+def warm_up(sampler: Lockstep, tuned: Tuned, count: int, groups: int) -> Tuned:
     """Warm up with so many draws; chains c, c + groups, ... began at the same point."""
     most = _MOST_STEPS if sampler.form.n_components > 1 else _MOST_ON_A_LINE
 
@@ -160,7 +160,7 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
     return tuned._replace(state=settled(tuned.state))
 
 
-def draw_chains(sampler: Sampler, tuned: Tuned, count: int) -> tuple[Tuned, Kept]:
+def draw_chains(sampler: Lockstep, tuned: Tuned, count: int) -> tuple[Tuned, Kept]:
     """Draw so many times with everything as the warm-up left it."""
     most = _MOST_STEPS if sampler.form.n_components > 1 else _MOST_ON_A_LINE
     return sampler.run(tuned, count, most, False)
@@ -198,7 +198,7 @@ def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
     )
 
 
-def _best_length(sampler: Sampler, tuned: Tuned, trials: int, most: int, groups: int) -> Tuned:
+def _best_length(sampler: Lockstep, tuned: Tuned, trials: int, most: int, groups: int) -> Tuned:
     """Try all lengths, and go on with the one whose draws are worth most for their time."""
     state, watched, costs = settled(tuned.state), [], []
     tuner = tuned.state.tuner

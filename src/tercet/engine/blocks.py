@@ -13,8 +13,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tercet.compiled import inline, jit
+from tercet.engine.chunks import Add, Map, spans, sum_edges, sum_rows, with_penalty
 from tercet.engine.kernels import BLOCK, add_rows, edge_weights, model_loss, squared_distance
-from tercet.engine.parts import Add, Map, spans, sum_edges, sum_rows, with_penalty
 from tercet.engine.problem import Index
 from tercet.engine.starts import lanczos_steps, multiply, normalise, remove, ritz_points
 from tercet.models.base import Array

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
 from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blocks
+from tercet.engine.chunks import Add, Map, loss_in_chunks
 from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import code_of, value_and_gradient
-from tercet.engine.parts import Add, Map, loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
@@ -150,9 +150,9 @@ def _threads(n_threads: int | None = None) -> Iterator[Map]:
 
 
 def _spread(objective: Objective, problem: Problem | Blocks, run: Map) -> Add:
-    """The loss as a sum of parts."""
+    """The loss as a sum over chunks."""
     if isinstance(problem, Problem):
-        return loss_in_parts(*objective.arguments, problem, run)
+        return loss_in_chunks(*objective.arguments, problem, run)
     return loss_over_blocks(*objective.arguments, problem, objective.n_components, run)
 
 

@@ -195,7 +195,7 @@ class Posterior(Maker):
             drawn = draw(plan, triplets, entropy, self.n_jobs, self.progress, kept)
         self.diagnostics_: Diagnostics | None = None
         if plan.sampler != "laplace" and plan.n_samples >= 4:
-            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.astray, plan.superchains)
+            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
         self.ensemble_ = self._ensemble(plan, drawn, triplets, entropy)
         self.classes_ = np.array([-1, 1])
         self._warn_about_chains(plan)
