@@ -18,6 +18,7 @@ from tercet.diagnosis import warn_about
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.kernels import code_of
+from tercet.engine.lbfgs import TOLERANCE
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.memory import need_memory
@@ -99,7 +100,7 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         together: with "auto", few stay on the CPU.
         """
         n_init = None if isinstance(self.n_init, str) else self.n_init
-        options = Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
+        options = Options(self.start, n_init, self.tol or TOLERANCE, self.max_iter)
         descent = Descent(self.objective(), options, init)
         if self.settle_device(device, work) == "cpu":
             return descent

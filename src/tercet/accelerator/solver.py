@@ -41,14 +41,13 @@ from tercet.engine.fit import (
 )
 from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem
-from tercet.engine.starts import SPREAD, lanczos_steps
+from tercet.engine.starts import INVARIANT, SPREAD, lanczos_steps
 from tercet.errors import InputError
 from tercet.models.base import Array
 
 ROUGH = 1e-6  # tolerance of the search in float32
 AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come one after the other
 IN_A_BATCH = 64_000_000  # comparisons: so that progress is seen, and kept
-_NOTHING = 1e-10  # left of a vector: all of an invariant subspace is known
 _NEVER = -2.0  # below every eigenvalue of the scaled counts
 _LOOK = 50  # evaluations between two looks at the host
 _KEPT, _WORKING = 0.3, 0.5  # shares of the memory: of what stays, and of what comes and goes
@@ -331,7 +330,7 @@ def spectral_start(shape: Shape, comparisons: Comparisons, vector: jax.Array) ->
             overlap = jnp.matmul(basis, product, precision=EXACT)
             product = product - jnp.matmul(overlap, basis, precision=EXACT)
         left = jnp.linalg.norm(product)
-        more = left > _NOTHING
+        more = left > INVARIANT
         following = jnp.where(more, product / jnp.where(more, left, 1.0), 0.0)
         return basis.at[j + 1].set(following), diagonal, beside.at[j].set(more * left)
 

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.accelerator.models import model_loss
+from tercet.engine.constants import ABOVE, BELOW
 from tercet.models.base import LAPSE, POWER, TINY
 
 # Up to so many objects the slopes of edges come to their objects by a product with the matrix of
 # which edge ends where; beyond, by a list of the edges of every object.
 MOST_BY_MATRIX = 100
 
-_BELOW, _ABOVE = 16, 24  # steps of half a standard deviation, as on the CPU
 _ROUNDS = 3  # of the Wright omega function
 
 Floats = NDArray[np.float64]
@@ -315,7 +315,7 @@ def sum_out(s: jax.Array, freedom: float, mean: Any, sd: Any) -> tuple[jax.Array
     pull = 0.5 * s * jnp.exp(-mode)
     step = 0.5 / jnp.sqrt(precision + pull)
     top = -0.5 * precision * (mode - mean) ** 2 - 0.5 * freedom * mode - pull
-    away = step * jnp.arange(-_BELOW, _ABOVE + 1)[:, None]
+    away = step * jnp.arange(-BELOW, ABOVE + 1)[:, None]
     # Differences from the mode, where the slope is zero: (u - mean) / t^2 + f / 2 = pull.
     weights = jnp.exp(-pull * (away + jnp.expm1(-away)) - 0.5 * precision * away**2)
     total = jnp.sum(weights, axis=0)

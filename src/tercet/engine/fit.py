@@ -67,7 +67,7 @@ class Options(NamedTuple):
 
     start: str = "spectral"
     n_init: int | None = None
-    tol: float = 1e-9
+    tol: float = lbfgs.TOLERANCE
     max_iter: int = 2000
 
 

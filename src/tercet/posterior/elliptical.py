@@ -348,7 +348,7 @@ class Elliptical(NamedTuple):
         return {"X": X, "variance": np.array(variance)}, draws
 
     def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
-        """Nothing is learned."""
+        """Nothing is adapted."""
         return state.position, state.adapted
 
     def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
@@ -406,7 +406,7 @@ class Matrices(NamedTuple):
         return {"D": D}, draws
 
     def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
-        """Nothing is learned."""
+        """Nothing is adapted."""
         return state.position, state.adapted
 
     def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:

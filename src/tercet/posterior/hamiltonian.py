@@ -17,24 +17,34 @@ import numpy as np
 
 from tercet.align import generalised_procrustes
 from tercet.compiled import jit, jit_sums
+from tercet.engine.constants import (
+    ACCEPT,
+    ALIGNED,
+    DELAY,
+    DIVERGED,
+    FEWEST_SHAPES,
+    FIRST_PUSH,
+    FIRST_STEP,
+    FIRST_STEPS,
+    FORGETTING,
+    GOAL,
+    HOPS,
+    LEAST_VARIANCE,
+    LEAST_WIDTH,
+    LENGTH,
+    MOST_STEPS,
+    MOST_STEPS_ON_A_LINE,
+    SHORTEST,
+    SHRINKAGE,
+)
 from tercet.models.base import Array
 from tercet.posterior.chains import BLOCK, Arrays, Chain, Draws, DrawShapes, Phase, State
 from tercet.posterior.mode import Modes, check_metric, jittered
 from tercet.posterior.target import Target, split_energy
 
-ACCEPT = 0.75  # share of proposals that the step is tuned to accept
-# First of the three pushes of a step with two gradients (McLachlan 1995): its error is a tenth of
-# that of two leapfrog steps, so that it can be longer.
-_OUTER = 0.1931833275037836
-HOPS = 8  # so many objects on a line share one hop a draw
 _MOST_LOG = 600.0  # of a step, whose logarithm is taken again
-DIVERGED = 1000.0  # error of the energy beyond which a trajectory has left the track
 
 _BLOCK_OF_COMPARISONS = 5_000_000  # that long trajectories see, more or less, in as much time
-_LENGTH = 3.0  # mean length of a trajectory, in standard deviations of the approximation
-_MOST_STEPS = 128
-_MOST_ON_A_LINE = 32  # where hops do the rest
-_FIRST_STEPS = 32  # while the step is unknown
 _TRUST = 0.8  # in the variances seen during the warm-up, against those of the approximation
 
 ENERGY, ACCEPTED, STEPS, DIVERGENT = range(4)  # columns of what is noted of every draw
@@ -169,14 +179,14 @@ def sample(
         r = rng.standard_normal(eta.shape) / metric.widths
         _apply(metric.A, P, V)
         start = energy + 0.5 * (_inner(P, V) + np.sum(variances * r * r))
-        h = step * 0.25 ** (rng.random() ** 8)
+        h = step * SHORTEST ** (rng.random() ** 8)
         count = max(1, math.ceil(min(2.0 * length * rng.random() / h, float(max_steps))))
         Z[:], by_Z[:], zeta[:], by_zeta[:] = Y, by_Y, eta, by_eta
         reached = energy
         for _ in range(count):
-            P -= _OUTER * h * by_Z
-            r -= _OUTER * h * by_zeta
-            for inner in (1.0 - 2.0 * _OUTER, _OUTER):
+            P -= FIRST_PUSH * h * by_Z
+            r -= FIRST_PUSH * h * by_zeta
+            for inner in (1.0 - 2.0 * FIRST_PUSH, FIRST_PUSH):
                 _apply(metric.A, P, V)
                 _centre(V)
                 Z += 0.5 * h * V
@@ -211,7 +221,7 @@ def sample(
 
 def start_tuning(step: float) -> Array:
     """What dual averaging remembers: its goal, the mean gap, the mean log-step and the count."""
-    return np.array([math.log(10.0 * step), 0.0, math.log(step), 0.0])
+    return np.array([math.log(GOAL * step), 0.0, math.log(step), 0.0])
 
 
 def tuned_step(tuner: Array) -> float:
@@ -223,13 +233,13 @@ def tuned_step(tuner: Array) -> float:
 def _retune(tuner: Array, probability: float) -> float:
     """Learn from an acceptance probability; returns the step to try next.
 
-    Hoffman & Gelman 2014, section 3.2, with their constants.
+    Dual averaging: Hoffman & Gelman 2014, section 3.2.
     """
     tuner[3] += 1.0
     k = tuner[3]
-    tuner[1] += (ACCEPT - probability - tuner[1]) / (k + 10.0)
-    log_step = tuner[0] - math.sqrt(k) / 0.05 * tuner[1]
-    tuner[2] += k**-0.75 * (log_step - tuner[2])
+    tuner[1] += (ACCEPT - probability - tuner[1]) / (k + DELAY)
+    log_step = tuner[0] - math.sqrt(k) / SHRINKAGE * tuner[1]
+    tuner[2] += k**FORGETTING * (log_step - tuner[2])
     return math.exp(log_step)
 
 
@@ -278,27 +288,27 @@ class Hamiltonian(NamedTuple):
         size = float(np.sqrt(np.sum(X**2) / freedom))
         A = self.modes.A / size**2
         log_width = np.sqrt(np.trace(A) / len(A) if len(A) > 1 else A.mean()) / np.sqrt(freedom)
-        widths = np.concatenate([[2.0 * log_width + 0.01], self.modes.widths])
+        widths = np.concatenate([[2.0 * log_width + LEAST_WIDTH], self.modes.widths])
         position = {
             "Y": np.ascontiguousarray(X / size),
             "eta": np.concatenate([[np.log(size)], theta]),
         }
         metric = make_metric(A, widths)
-        return position | _untuned(0.5 * X.size**-0.25), metric._asdict()
+        return position | _untuned(FIRST_STEP * X.size**-0.25), metric._asdict()
 
     def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
         """Draw a block."""
         Y, eta, tuner = (state.position[name].copy() for name in ("Y", "eta", "tuner"))
         draws = self.shapes.empty(count)
-        most = _MOST_STEPS if Y.shape[1] > 1 else _MOST_ON_A_LINE
+        most = MOST_STEPS if Y.shape[1] > 1 else MOST_STEPS_ON_A_LINE
         step = sample(
             self.target,
             Metric(**state.adapted),
             Y,
             eta,
             float(state.position["step"]),
-            _LENGTH,
-            _FIRST_STEPS if state.phase == 0 else most,
+            LENGTH,
+            FIRST_STEPS if state.phase == 0 else most,
             state.phase < 3,
             tuner,
             rng,
@@ -328,14 +338,14 @@ def _untuned(step: float) -> Arrays:
 
 def refine(metric: Metric, points: Array, etas: Array) -> Metric:
     """Scale the metric by the variances seen of each object's place in the shape, and of eta."""
-    if len(points) < 20:
+    if len(points) < FEWEST_SHAPES:
         return metric
     shapes = points / np.exp(etas[:, :1, None])
-    aligned, mean = generalised_procrustes(shapes, translate=False, tol=1e-6)
+    aligned, mean = generalised_procrustes(shapes, translate=False, tol=ALIGNED)
     seen = np.mean((aligned - mean) ** 2, axis=(0, 2))
     A = metric.A
     expected = np.diag(A) if len(A) > 1 else A[0]
-    factor = np.sqrt(np.maximum(seen / expected, 1e-4)) ** _TRUST
+    factor = np.sqrt(np.maximum(seen / expected, LEAST_VARIANCE)) ** _TRUST
     scaled = A * factor[:, None] * factor if len(A) > 1 else A * factor**2
     widths = etas.std(axis=0)
     return make_metric(scaled, np.where(widths > 0, widths, metric.widths))

@@ -114,7 +114,7 @@ class Laplace(NamedTuple):
         return {}, Draws(points, variances[:, None], np.empty((count, 0)))
 
     def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
-        """Nothing is learned."""
+        """Nothing is adapted."""
         return {}, {}
 
     def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:

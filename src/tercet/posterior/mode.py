@@ -65,7 +65,7 @@ def _descend(target: Target, X: Array, theta: Array, max_iter: int) -> float:
         energy = energy_and_gradient(target, points, state.x[size:], by_X, by_theta)
         state.g[:size] = by_X.reshape(size)
         state.g[size:] = by_theta
-        status = lbfgs.advance(state, energy, 1e-9, -np.inf, max_iter)
+        status = lbfgs.advance(state, energy, lbfgs.TOLERANCE, -np.inf, max_iter)
     X[:] = state.x[:size].reshape(X.shape)
     theta[:] = state.x[size:]
     return lbfgs.final_loss(state)
@@ -253,7 +253,7 @@ def find_modes(
     """Look for a mode from a start of each chain's own, and for the shape around the best."""
     shape = len(rngs), target.problem.n_objects, d
     return checkpoint.once(
-        "hill",
+        "hill",  # as checkpoints call it
         0,
         lambda: _find_modes(target, model, theta, d, rngs, n_jobs, checkpoint),
         Modes.content,
