@@ -19,7 +19,7 @@ from tercet.engine.fit import Descent, Objective, Options, evaluate
 from tercet.engine.kernels import code_of
 from tercet.engine.problem import build_problem
 from tercet.engine.starts import spectral_start
-from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+from tercet.models import CKLModel, GNMDSModel, STEModel, known_models
 
 jax = pytest.importorskip("jax")
 
@@ -30,13 +30,9 @@ from tercet.accelerator.solver import OnDevice, load_batch  # noqa: E402
 
 N, M = 40, 3000
 MODELS = [
-    STEModel(),
-    TSTEModel(),
-    CKLModel(),
+    *(kind() for kind in known_models().values()),
     CKLModel(mu=0.0, exponent=1.5),
-    GNMDSModel(),
     GNMDSModel(smoothing=0.3),
-    SOEModel(),
 ]
 
 

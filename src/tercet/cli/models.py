@@ -57,10 +57,11 @@ def penalised(name: str, dim: int, penalty: float | None) -> Embedder:
     """The estimator of that name with this penalty, or the default one."""
     from tercet.errors import InputError
 
-    if name == "gnmds":
+    plain = make_estimator(name, dim)
+    if "penalty" not in plain.get_params():
         if penalty:
-            raise InputError("gnmds has no penalty; its trace term keeps the map small.")
-        return make_estimator(name, dim)
+            raise InputError(f"{name} has no penalty; its trace term keeps the map small.")
+        return plain
     usual = PENALTY if name in PROBABILITIES else 0.0
     return make_estimator(name, dim, penalty=usual if penalty is None else penalty)
 
