@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.cluster.cluster import note
 
-from tercet.engine import payload
+from tercet.engine import shared_data
 from tercet.engine.backend import run_anywhere
 from tercet.engine.shared_data import Payload, pack, unpack
 from tercet.parallel import count_threads
@@ -106,7 +106,7 @@ def test_a_process_keeps_what_it_used_last():
     assert unpack(first) is kept
     unpack(third)
     assert unpack(first) is kept
-    assert {first.name, third.name} == set(payload._opened)
+    assert {first.name, third.name} == set(shared_data._opened)
     assert unpack(second) == [1]
 
 
