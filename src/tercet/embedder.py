@@ -44,8 +44,8 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    kind : type of Model
-        The class of its model, whose fields are parameters of the estimator too.
+    model_class : type of Model
+        Its model's; the fields are parameters of the estimator too.
     embedding_ : (n_objects, n_components) array
     loss_ : float
         Minimised loss, the penalty included.
@@ -81,11 +81,12 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    kind: ClassVar[type[Model]]
+    model_class: ClassVar[type[Model]]
 
     def model(self) -> Model:
         """The model of one comparison, with this estimator's parameters."""
-        return self.kind(**{field.name: getattr(self, field.name) for field in fields(self.kind)})  # type: ignore[arg-type]
+        names = [field.name for field in fields(self.model_class)]  # type: ignore[arg-type]
+        return self.model_class(**{name: getattr(self, name) for name in names})
 
     def objective(self) -> Objective:
         """What is minimised."""

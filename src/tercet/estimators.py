@@ -67,7 +67,7 @@ class STE(Embedder):
     (50, 2)
     """
 
-    kind = STEModel
+    model_class = STEModel
 
 
 class TSTE(Embedder):
@@ -82,7 +82,7 @@ class TSTE(Embedder):
         As in `STE`.
     """
 
-    kind = TSTEModel
+    model_class = TSTEModel
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class CKL(Embedder):
         As in `STE`.
     """
 
-    kind = CKLModel
+    model_class = CKLModel
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class SOE(Embedder):
         As in `STE`.
     """
 
-    kind = SOEModel
+    model_class = SOEModel
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class GNMDS(Embedder):
         Default: a relative duality gap of 1e-4 for the kernel, 1e-9 as in `STE` for the points.
     """
 
-    kind = GNMDSModel
+    model_class = GNMDSModel
 
     def __init__(
         self,
@@ -357,7 +357,7 @@ def make_estimator_class(name: str, kind: type[Model]) -> type[Embedder]:
     every = shared.replace(parameters=[itself, dimension, *added, *others])
     initialise.__signature__ = every  # type: ignore[attr-defined]
     text = f"{kind.__doc__}\n\n    Parameters as in `STE`, and those of {kind.__name__}."
-    body = {"__init__": initialise, "__doc__": text, "__module__": __name__, "kind": kind}
+    body = {"__init__": initialise, "__doc__": text, "__module__": __name__, "model_class": kind}
     made: type[Embedder] = type(name, (Embedder,), body)
     return made
 

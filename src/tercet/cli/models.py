@@ -79,7 +79,7 @@ def make_estimator(name: str, dim: int, **parameters: float) -> Embedder:
 
 def learned_by(estimator: Embedder) -> tuple[str, ...]:
     """What is learned with the points unless told otherwise: all that can be, and lapses."""
-    return (*estimator.kind.learnable(), "lapse")
+    return (*estimator.model_class.learnable(), "lapse")
 
 
 def make_model(text: str, dim: int) -> Embedder | Posterior:
