@@ -17,9 +17,7 @@ from tercet.refusals import reject_rows as _reject_rows
 from tercet.telling import closest, first_again, shown
 from tercet.telling import listing as listing
 from tercet.titles import COLUMNS as COLUMNS
-from tercet.titles import EXTRAS as EXTRAS
-from tercet.titles import find_columns as find_columns
-from tercet.titles import find_times, is_missing, time_unit
+from tercet.titles import find_columns, find_times, is_missing, time_unit
 
 # Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
 # Smaller weights than the least are nothing in single precision.

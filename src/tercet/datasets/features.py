@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.datasets.catalogue import CATALOGUE
-from tercet.datasets.dataset import Dataset
-from tercet.datasets.fetch import download, find_folder, locate, require
-from tercet.datasets.files import read_bytes, read_rows, reading
+from tercet.datasets.catalogue import CATALOGUE, Dataset
+from tercet.datasets.fetch import (
+    download,
+    find_folder,
+    locate,
+    read_bytes,
+    read_rows,
+    reading,
+    require,
+)
 from tercet.errors import InputError
 from tercet.npz import read_npz
 
