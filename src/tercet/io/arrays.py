@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from tercet.io.cells import is_number
 from tercet.io.columns import reject_apart, say_untitled
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
-from tercet.io.trials import Beside, build, check_times
+from tercet.io.trials import ArrayRows, Beside, build, check_times
 from tercet.npz import UnreadableError, read_npy, read_npz
 from tercet.telling import listed
 from tercet.titles import COLUMNS, EXTRAS
@@ -30,7 +30,6 @@ from tercet.triplets import Triplets
 
 __all__ = [
     "ARRAY",
-    "ArrayRows",
     "array_names",
     "check_arrays",
     "extras_of",
@@ -69,16 +68,6 @@ def _read(file: InputFile, options: Options) -> Reading:
         raise
     except InputError as error:
         raise InputError(f"{file.path}: {error}") from None
-
-
-class ArrayRows(NamedTuple):
-    """The rows of an array that may be answers, and what is known of them."""
-
-    path: str
-    cells: NDArray[Any]
-    beside: Beside
-    line: Callable[[int], str]
-    where: Callable[[int], str]
 
 
 def select_rows(file: InputFile, cells: NDArray[Any], fields: dict[str, Any]) -> ArrayRows:

@@ -31,9 +31,10 @@ from tercet.io.arrays import (
     select_rows,
     unpack,
 )
+from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading, Skipped, count_skipped
-from tercet.io.trials import BESIDE, Beside, Rows, Trials, build, find_beside
+from tercet.io.trials import BESIDE, ArrayRows, Beside, Trials, build, find_beside
 from tercet.refusals import placed, reject_rows
 from tercet.triplets import Triplets, as_triplets
 
@@ -224,7 +225,7 @@ def _read_arrays(file: InputFile, options: Options) -> Reading:
 
 
 def _answer(
-    found: Rows,
+    found: Cells | ArrayRows,
     query: NDArray[Any],
     response: NDArray[Any],
     options: Options,

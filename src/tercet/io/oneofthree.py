@@ -17,7 +17,7 @@ from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
-from tercet.io.trials import BESIDE, Beside, Trials, find_beside, reject_equal
+from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
 from tercet.telling import listed
 
 __all__ = ["MOST_CENTRAL", "ODD_ONE_OUT"]
@@ -71,15 +71,12 @@ class _Layout:
         table = trials.table
         codes = _single_out(table, one, others)[:, self.answers].reshape(-1, 3)
         labels = any(title in self.labelled for title in layout)
-        fields, times = find_beside(table)
-        screens = np.arange(len(table))
         cells, names = table.objects(codes, options.names, positions=True)
         if labels:
             cells, names = table.text(codes), options.names
-        options, beside = (
-            options._replace(names=names),
-            Beside({**fields, "screens": screens}, times),
-        )
+        screens = np.arange(len(table))
+        beside = find_beside(table).of_screens(screens)
+        options = options._replace(names=names)
         return trials.build(cells, options, beside, trial=np.repeat(screens, 2))
 
     def _table(self, file: InputFile, options: Options) -> Cells:
@@ -103,20 +100,9 @@ class _Layout:
 
 
 def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int64]:
-    """Which of three objects was singled out, and the two others.
+    """Which object was singled out, and the two others in the order of their columns, (rows, 3).
 
-    Parameters
-    ----------
-    table : Cells
-    one : int
-        The column of the one that was singled out.
-    shown : sequence of two or three ints
-        The columns of the two others, or of all three.
-
-    Returns
-    -------
-    (rows, 3) integers
-        The one, and the two others in the order of their columns: codes into ``table.unique``.
+    ``one`` is its column, ``shown`` are the columns of the two others, or of all three.
     """
     table.reject_blank(shown)
     reject_equal(table, [*itertools.combinations(shown, 2)], _CURE)

@@ -12,7 +12,7 @@ from tercet.io.cells import Cells, make_cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading, count_skipped
 from tercet.io.stimuli import short_names
-from tercet.io.trials import BESIDE, Beside, build, find_beside, make_catch
+from tercet.io.trials import BESIDE, build, find_beside, make_catch
 from tercet.memory import need_memory
 from tercet.telling import first_again, listed, shown
 from tercet.titles import is_missing
@@ -112,7 +112,6 @@ def _read(file: InputFile, options: Options) -> Reading:
     caught = kinds == _CATCH
     used = np.flatnonzero((kinds == "") | caught)
     beside = find_beside(about.take(used))
-    fields, times = beside.take(~caught[used])
     screen = np.arange(len(asked))
     cells = objects.numbers_or_text(objects.codes)  # a name such as "NA" is refused by `check`
     if options.names is not None:
@@ -121,7 +120,7 @@ def _read(file: InputFile, options: Options) -> Reading:
         about.take(asked),
         cells,
         options,
-        Beside({**fields, "screens": screen}, times),
+        beside.take(~caught[used]).of_screens(screen),
         rows=len(screens),
         trial=np.repeat(screen, [len(rows) for rows in said]),
         skipped=sum(skipped, ()),

@@ -10,11 +10,11 @@ import secrets
 import shutil
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +167,7 @@ def _use_as_it_is(
     largest = 0
     limit = _limit(n_objects, names)
     for chunk in part.chunks(None):
-        _check(chunk.cells, limit, names, part, chunk.start)
+        check_comparisons(chunk.cells, limit, names, _after(part, chunk.start))
         largest = max(largest, int(chunk.cells.max()))
     count = settle_n_objects(n_objects, names, largest + 1)
     return StreamedTriplets(Stream(part.column, None, part.length, count, names, 1.0, False))
@@ -178,10 +178,9 @@ def _limit(n_objects: int | None, names: tuple[str, ...] | None) -> int:
     return settle_n_objects(n_objects, names, LARGEST_INDEX + 1)
 
 
-def _check(
-    array: NDArray[np.int64], limit: int, names: tuple[str, ...] | None, part: _Part, start: int
-) -> None:
-    check_comparisons(array, limit, names, lambda row: part.where(start + row))
+def _after(part: _Part, start: int) -> Callable[[int], str]:
+    """Says where rows are that are counted from ``start`` on."""
+    return lambda row: part.where(start + row)
 
 
 # --- a copy of compact integers ---------------------------------------------------------------
@@ -235,7 +234,8 @@ def _copy(
             for part in parts:
                 for chunk in part.chunks(codes):
                     if codes is None:
-                        _check(chunk.cells, limit, names, part, chunk.start)
+                        where = _after(part, chunk.start)
+                        check_comparisons(chunk.cells, limit, names, where)
                         largest = max(largest, int(chunk.cells.max()))
                     rows.write(chunk.cells.astype(np.uint32).tobytes())
                     if chunk.weights is not None:
@@ -262,7 +262,7 @@ class _Weighing:
         self.used, self.least, self.whole = False, np.inf, True
 
     def check(self, values: Any, part: _Part, start: int) -> NDArray[np.float64]:
-        weights = check_column(values, len(values), "weights", lambda row: part.where(start + row))
+        weights = check_column(values, len(values), "weights", _after(part, start))
         assert weights is not None
         self.used = True
         self.least = min(self.least, float(weights.min()))
@@ -312,14 +312,11 @@ def _renumber(
             stop = min(start + BLOCK_ROWS, part.length)
             codes = column.read(first + start, first + stop)
             array = numbers[codes]
-
-            def where(row: int, part: _Part = part, start: int = start) -> str:
-                return part.where(start + row)
-
+            where = _after(part, start)
             if names is not None and array.min() < 0:
                 look_up(np.array(texts, dtype=object)[codes], names, where)  # says which
             array = whole(array, where)
-            _check(array, limit, names, part, start)
+            check_comparisons(array, limit, names, where)
             largest = max(largest, int(array.max()))
             rows.seek(column.offset + (first + start) * 4 * width)
             rows.write(array.astype(np.uint32).tobytes())
@@ -378,36 +375,6 @@ class _Chunk(NamedTuple):
     weights: Any  # (b,) or None
 
 
-class _Part(Protocol):
-    """One file of comparisons."""
-
-    @property
-    def path(self) -> str:
-        """Its path."""
-
-    @property
-    def length(self) -> int:
-        """How many rows it has."""
-
-    @property
-    def width(self) -> int:
-        """How many objects a row has, 3 or 4."""
-
-    @property
-    def has_names(self) -> bool:
-        """Whether its cells may be names."""
-
-    @property
-    def extras(self) -> frozenset[str]:
-        """What else it knows of the answers, such as "weights" and "screens"."""
-
-    def where(self, row: int) -> str:
-        """Say where a row is, for an error."""
-
-    def chunks(self, codes: dict[str, int] | None) -> Iterator[_Chunk]:
-        """All rows, some at a time; names are numbered by ``codes``, which grows."""
-
-
 def _open_part(path: Path, columns: Mapping[str, str] | None) -> _Part:
     """Look into a file and say what it has."""
     start = read_start(path)
@@ -425,12 +392,9 @@ def _open_part(path: Path, columns: Mapping[str, str] | None) -> _Part:
 
 def _whole(cells: NDArray[Any], part: _Part, start: int) -> NDArray[np.int64]:
     """Numbers of objects, none of them missing or broken; the first is in row ``start``."""
-    _reject_missing(cells, part, start)
-    return whole(cells, lambda row: part.where(start + row))
-
-
-def _reject_missing(cells: NDArray[Any], part: _Part, start: int) -> None:
-    settle_types(cells, COLUMNS[part.width], lambda row: part.where(start + row))
+    where = _after(part, start)
+    settle_types(cells, COLUMNS[part.width], where)
+    return whole(cells, where)
 
 
 # --- arrays -----------------------------------------------------------------------------------
@@ -440,8 +404,8 @@ class _ArrayPart(NamedTuple):
     """An .npy file of integers."""
 
     path: str
-    length: int
-    width: int
+    length: int  # rows
+    width: int  # objects a row, 3 or 4
     column: Column
     by_columns: bool  # Fortran's order
     has_names: bool = False
@@ -500,14 +464,14 @@ class _TablePart(NamedTuple):
     titles: list[str]  # of the objects, in the file's words
     weight: str | None  # title
     has_names: bool
-    extras: frozenset[str]
+    extras: frozenset[str]  # what else it knows of the answers, such as "weights" and "screens"
 
     def where(self, row: int) -> str:
         """Say where a row is, for an error."""
         return f"{self.path}, row {row + 1}"
 
     def chunks(self, codes: dict[str, int] | None) -> Iterator[_Chunk]:
-        """All rows, some at a time."""
+        """All rows, some at a time; names are numbered by ``codes``, which grows."""
         pyarrow = import_pyarrow(self.path)
         titles = [*self.titles, *([self.weight] if self.weight else [])]
         start = 0
@@ -538,7 +502,7 @@ class _TablePart(NamedTuple):
         cells = np.column_stack(parts).astype(np.int64)
         blank = cells == codes[""]
         if blank.any():
-            _reject_missing(np.where(blank, "", "?"), self, start)
+            settle_types(np.where(blank, "", "?"), COLUMNS[self.width], _after(self, start))
         return _Chunk(start, cells, weights)
 
 
@@ -561,3 +525,6 @@ def _open_table(path: Path, columns: Mapping[str, str] | None) -> _TablePart:
     weight = titles[extras["weights"]] if "weights" in extras else None
     chosen = [titles[i] for i in places]
     return _TablePart(str(path), length, len(places), chosen, weight, has_names, frozenset(extras))
+
+
+_Part: TypeAlias = _ArrayPart | _TablePart  # one file of a stream

@@ -7,7 +7,7 @@ each of the others compares. `build` has everything checked, once, and makes the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from tercet.triplets import restore
 
 __all__ = [
     "BESIDE",
+    "ArrayRows",
     "Beside",
     "Times",
     "Trials",
@@ -44,22 +45,6 @@ LONGEST = 86_400.0  # a day: nobody thinks about an answer for longer
 # Nobody answers in less than 100 ms, so milliseconds that are taken for seconds have a median
 # above this; and seconds that are taken for milliseconds have one far below a tenth of a second.
 SLOW, FAST = 100.0, 0.02
-
-
-class Rows(Protocol):
-    """Rows of a file that know where they are, such as `Cells`."""
-
-    @property
-    def path(self) -> str:
-        """The file."""
-
-    @property
-    def line(self) -> Callable[[int], str]:
-        """Says where in the file a row is."""
-
-    @property
-    def where(self) -> Callable[[int], str]:
-        """The same with the name of the file."""
 
 
 class Times(NamedTuple):
@@ -86,6 +71,10 @@ class Beside(NamedTuple):
     fields: Mapping[str, Any]  # observers, screens and weights (m,), where they are known
     times: Times | None = None
 
+    def of_screens(self, screens: NDArray[np.int64]) -> Beside:
+        """The same, of trials that are screens with these numbers."""
+        return self._replace(fields={**self.fields, "screens": screens})
+
     def take(self, trials: NDArray[Any]) -> Beside:
         """The same of some of the trials, by a mask or by numbers."""
         times = self.times
@@ -95,8 +84,18 @@ class Beside(NamedTuple):
         )
 
 
+class ArrayRows(NamedTuple):
+    """The rows of an array that may be answers, and what is known of them."""
+
+    path: str
+    cells: NDArray[Any]
+    beside: Beside
+    line: Callable[[int], str]  # says where a row is
+    where: Callable[[int], str]  # the same with the name of the file
+
+
 def build(
-    found: Rows,
+    found: Cells | ArrayRows,
     cells: NDArray[Any],
     options: Options,
     beside: Beside,
@@ -111,7 +110,7 @@ def build(
 
     Parameters
     ----------
-    found : Rows
+    found : Cells or ArrayRows
         The trials, which know where they are.
     cells : (m, 3) or (m, 4) array
         The comparisons, by number or by name.
@@ -250,16 +249,9 @@ class Trials(NamedTuple):
 def make_catch(
     passed: NDArray[np.bool_], observers: NDArray[Any] | None, caught: NDArray[np.bool_]
 ) -> Catch | None:
-    """The catch trials among all trials, None if there are none.
+    """The ``caught`` among all trials (m,), None if there are none.
 
-    Parameters
-    ----------
-    passed : (m,) array
-        Of all trials.
-    observers : (m,) array or None
-        Of all trials, settled together: 11 is 11 in both halves.
-    caught : (m,) array
-        Which of them are catch trials.
+    Observers are those of all trials, settled together: 11 is 11 in both halves.
     """
     if not caught.any():
         return None
@@ -326,15 +318,7 @@ def _find_observers(table: Cells) -> NDArray[Any] | None:
 
 
 def read_times(table: Cells, place: int, unit: float = 1.0) -> Times:
-    """A column of response times in seconds.
-
-    Parameters
-    ----------
-    table : Cells
-    place : int
-    unit : float
-        How many seconds the unit of the column has, where its title does not say it.
-    """
+    """A column of response times; its ``unit`` in seconds, where the title does not say it."""
     title = table.title(place)
     # What the caller calls a column goes before what the file does.
     stated = next((u for each in (table.header[place], title) if (u := time_unit(each))), None)
@@ -350,16 +334,9 @@ def read_times(table: Cells, place: int, unit: float = 1.0) -> Times:
 def check_times(
     values: NDArray[Any], line: Callable[[int], str], *, as_seconds: bool = True
 ) -> Times:
-    """Times in seconds with those that cannot be as unknown, and what is to be said of them.
+    """Seconds (m,) with those that cannot be as unknown, and what is to be said of them.
 
-    Parameters
-    ----------
-    values : (m,) array
-        In seconds.
-    line : callable
-        Says where a time is.
-    as_seconds : bool
-        Whether the file is taken to have seconds.
+    ``line`` says where a time is, ``as_seconds`` whether the file is taken to have seconds.
     """
     seconds = np.array(values, dtype=np.float64)
     wrong = (seconds < 0) | (seconds > LONGEST)
