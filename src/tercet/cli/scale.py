@@ -172,10 +172,10 @@ def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
 def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     """Values by name, or in the order of the objects where these have only numbers."""
     from tercet.errors import InputError
-    from tercet.io.source import Source
+    from tercet.io.inputfile import InputFile
     from tercet.text import first_again, shown
 
-    cells = Source(path).cells
+    cells = InputFile(path).cells
     if len(cells.header) != 2:
         raise InputError(
             f"{path}: {len(cells.header)} columns where two are needed, the name of every object "
