@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tercet.report.analysis import Analysis
-from tercet.report.cautions import (
+from tercet.analysis.cautions import (
     MISFIT,
     WELL,
     is_calibrated,
     tell_calibration,
     tell_p,
 )
+from tercet.analysis.result import Analysis
 from tercet.text import counted, joined, percent, wrap
 
 __all__ = ["in_lines", "provisional", "summary", "tell_why_above"]
@@ -28,7 +28,7 @@ def summary(analysis: Analysis) -> list[str]:
 def in_lines(analysis: Analysis) -> str:
     """The summary and what to be careful about, for a terminal."""
     said = [f"- {sentence}" for sentence in summary(analysis)]
-    said += [f"! {warning}" for warning in analysis.warnings]
+    said += [f"! {warning}" for warning in analysis.cautions]
     return "\n".join(wrap(line, indent="  ") for line in said)
 
 

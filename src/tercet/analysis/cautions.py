@@ -12,11 +12,12 @@ import numpy as np
 
 from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report.analysis import HeldOut
 from tercet.text import counted, percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
-from tercet.uses.scale import GoodnessOfFit
+from tercet.uses.predict import HeldOut
+from tercet.uses.quality import AnswerCheck
+from tercet.uses.scale import GoodnessOfFit, PerceptualScale
 
 __all__ = [
     "MISFIT",
@@ -25,8 +26,11 @@ __all__ = [
     "about_ceiling",
     "about_chains",
     "about_dimension",
+    "about_dimension_chains",
     "about_fit",
     "about_guesses",
+    "about_part",
+    "about_people",
     "about_replicates",
     "is_bold",
     "is_calibrated",
@@ -39,6 +43,9 @@ WELL = 0.03  # of calibration error, below which stated and true shares are clos
 ROUGH = 0.1  # share of left-out units that are a rough guess, from which that is told
 GAP = 0.05  # of accuracy below the noise ceiling, chance being allowed for, from which it is told
 ERRORS = 2.0  # standard errors that are chance
+# Observers who are too few to stand for people in general, and answers of each from which what they
+# have in common is known better than how they differ.
+FEW_OBSERVERS, MANY_EACH = 10, 50
 
 
 def about_chains(found: Diagnostics | None) -> str:
@@ -99,6 +106,33 @@ def about_dimension(estimate: DimensionEstimate | None, shown: int, most: int) -
     return (
         f"{more} is not decided, for the chains ended in different maps in "
         f"{counted(estimate.hangs_on, 'dimension')}: more may be needed."
+    )
+
+
+def about_dimension_chains(estimate: DimensionEstimate | None) -> str:
+    """Chains that ended in different maps where the number of dimensions was chosen all the same.
+
+    Where the choice hangs on them, `about_dimension` tells it.
+    """
+    if estimate is None:
+        return ""
+    others = [d for d in estimate.disagreeing if d != estimate.hangs_on]
+    if not others:
+        return ""
+    return (
+        f"Of the chains with which the number of dimensions was chosen, those of "
+        f"{joined(others)} dimension{'' if others == [1] else 's'} ended in different maps. The "
+        "choice does not hang on them, but their row among the dimensions is rough."
+    )
+
+
+def about_part(estimate: DimensionEstimate | None, n_answers: int) -> str:
+    """Answers that had no say in the number of dimensions, to save time."""
+    if estimate is None or estimate.n_answers >= n_answers:
+        return ""
+    return (
+        f"To save time the number of dimensions was chosen with {estimate.n_answers} of the "
+        f"{n_answers} answers, drawn at random. All of them might show more dimensions."
     )
 
 
@@ -172,6 +206,26 @@ def about_guesses(found: HeldOut | None) -> str:
     return (
         "What a map without some of the answers would predict is a rough guess for "
         f"{percent(found.rough)} of them: take accuracy and calibration with care."
+    )
+
+
+def about_people(check: AnswerCheck, scale: PerceptualScale | None) -> str:
+    """Whom the intervals are about, where observers are few and the check does not say it."""
+    counts, shown = check.counts, "map" if scale is None else "scale"
+    if counts.observers is None or counts.per_observer is None or counts.observers > FEW_OBSERVERS:
+        return ""
+    if counts.observers == 1:
+        return (
+            f"All answers are by one observer: the {shown} is of this observer, and its intervals "
+            "say nothing about other people."
+        )
+    if scale is not None and scale.made.resamples_observers:
+        return scale.about
+    if check.observers_differ or counts.per_observer.median < MANY_EACH:
+        return ""
+    return (
+        f"The answers are by {counts.observers} observers, pooled: the intervals are about the "
+        f"{shown} of these people. For people in general they would be wider, as people differ."
     )
 
 

@@ -1,71 +1,40 @@
-"""What a report tells: everything found about a file of answers, before it is put into words."""
+"""Analysis: everything found about a set of answers, and the ways to tell it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tercet.ensemble import Ensemble
 from tercet.io.reading import Reading
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.triplets import Triplets
-from tercet.uses.abstain.risk import RiskCoverage
 from tercet.uses.active import Suggestions
+from tercet.uses.certainty import Certainty, Floats, Neighbour
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
+from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale
 
-__all__ = ["Analysis", "Certainty", "Claim", "HeldOut", "Neighbour", "Object", "Settings"]
-
-Floats = NDArray[np.float64]
+__all__ = ["Analysis", "Object", "Settings"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a report is made with.
+    """What an analysis was made with; see `tercet.analyse`."""
 
-    Attributes
-    ----------
-    dimension : int, optional
-        Of the map; by default it is estimated.
-    dimensions : sequence of int, optional
-        That are tried to estimate it; by default 1 to 6, or as many as the answers can carry.
-    uncertainty : {"posterior", "bootstrap", "scale"}, optional
-        By default the posterior; the signed-difference scale for files of difference scaling, and a
-        bootstrap where there are very many answers or objects.
-    level : float
-        Of ellipses and intervals, and from which a comparison counts as sure.
-    questions : int
-        How many to suggest.
-    samples : int, optional
-        Maps of each chain, or of the bootstrap; by default as suits the file.
-    seed : int
-    n_jobs : int, optional
-    progress : bool, optional
-    """
-
-    dimension: int | None = None
-    uncertainty: str | None = None
-    level: float = 0.95
-    questions: int = 10
-    seed: int = 0
-    n_jobs: int | None = None
-    progress: bool | None = None
-    dimensions: Sequence[int] | None = None
-    samples: int | None = None
-
-
-class Neighbour(NamedTuple):
-    """An object near another one."""
-
-    object: int
-    distance: float  # mean over the draws
-    probability: float  # that of all objects it is the nearest one
+    dimension: int | None
+    dimensions: Sequence[int] | None
+    uncertainty: str | None
+    level: float
+    questions: int
+    samples: int | None
+    seed: int
+    n_jobs: int | None
+    progress: bool | None
 
 
 class Object(NamedTuple):
@@ -80,61 +49,26 @@ class Object(NamedTuple):
     neighbours: tuple[Neighbour, ...]  # nearest first
 
 
-class Claim(NamedTuple):
-    """A comparison, and how sure the map is of it."""
-
-    anchor: int
-    near: int
-    far: int  # farther than near with a probability of at least ½
-    probability: float
-    answers: int  # how often it was asked
-    agreed: int  # how many of these said near
-
-
-class Certainty(NamedTuple):
-    """How sure the map is of all comparisons."""
-
-    share: float  # of comparisons that are surer than the level
-    shares: tuple[tuple[float, float], ...]  # a confidence, and the share that is surer
-    expected_error: float  # average uncertainty, min(π, 1 − π)
-    most: tuple[Claim, ...]  # certain first
-    least: tuple[Claim, ...]  # doubtful first; none that is surer than the level
-    contested: tuple[Claim, ...]  # answered, more often than not, against a map that is sure
-    counted: int  # comparisons looked at
-    is_sample: bool  # whether these are a random choice of all
-
-
-class HeldOut(NamedTuple):
-    """How well the answers are predicted by maps that have not seen them."""
-
-    probability: Floats  # of each answer given, left out with its unit; votes one by one
-    how: str  # such as "each comparison left out in turn"
-    accuracy: float
-    accuracy_error: float  # standard error
-    log_loss: float
-    log_loss_error: float
-    rough: float  # share of units for which leaving them out is a rough guess
-    calibration_error: float
-    calibration_limit: float  # which chance would seldom exceed, were all probabilities right
-    curve: RiskCoverage
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
-    """Everything a report tells.
+    """Everything found about a set of answers: what `tercet.analyse` returns.
+
+    `summary` is for reading, `to_dict` for programs, `write` for a page that can be sent around; a
+    notebook shows a card.
 
     Attributes
     ----------
     reading : Reading
+        The answers and how they were read; its path is empty where they were in memory.
     triplets : Triplets
-        The answers.
+        The answers; in rising order of the stimuli where these are on a scale.
     check : AnswerCheck
     dimension : DimensionEstimate or None
         None where the dimension was given, or could not be estimated, and of kind "scale".
     dimension_note : str
         What else is to be said about the dimension, such as that a part of the answers was used.
     ensemble : Ensemble
-        Points in principal axes, in whole the same for all draws.
+        The draws, in principal axes.
     kind : {"posterior", "bootstrap", "scale"}
         "scale" is the signed-difference model of stimuli on a line, resampled.
     why : str
@@ -149,7 +83,7 @@ class Analysis:
         None where no comparison was asked twice, or the ensemble is not a posterior.
     suggestions : Suggestions or None
         None for quadruplets, of kind "scale", and where nothing is left to ask.
-    warnings : tuple of str
+    cautions : tuple of str
         What to be careful about, gravest first.
     settings : Settings
     versions : dict
@@ -175,7 +109,7 @@ class Analysis:
     held_out: HeldOut | None
     lack_of_fit: LackOfFit | None
     suggestions: Suggestions | None
-    warnings: tuple[str, ...]
+    cautions: tuple[str, ...]
     settings: Settings
     versions: dict[str, str]
     seconds: float
@@ -211,3 +145,64 @@ class Analysis:
     def names(self) -> tuple[str, ...]:
         """Of the objects; their numbers where they have none."""
         return tuple(each.name for each in self.objects)
+
+    @property
+    def methods(self) -> str:
+        """A methods paragraph, ready for a paper."""
+        from tercet.analysis.methods import methods
+
+        return methods(self)
+
+    @property
+    def results(self) -> str:
+        """A results paragraph, ready for a paper."""
+        from tercet.analysis.methods import results
+
+        return results(self)
+
+    @property
+    def citations(self) -> list[str]:
+        """The works that the methods paragraph names."""
+        from tercet.analysis.methods import citations
+
+        return citations(self)
+
+    def summary(self) -> str:
+        """What matters most, and what to be careful about (marked "!"), for a terminal."""
+        from tercet.analysis.words import in_lines
+
+        return in_lines(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-compatible; missing values are None."""
+        from tercet.analysis.tables import as_dict
+
+        return as_dict(self)
+
+    def write(self, out: Path | str) -> list[Path]:
+        """Write the report, and say which files it is; the page comes first.
+
+        Parameters
+        ----------
+        out : Path or str
+            A file that ends in .html; or a folder, which gets report.html, report.json, the tables
+            as CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
+        """
+        from tercet.report import write_report
+
+        return write_report(self, out)
+
+    def _repr_html_(self) -> str:
+        from tercet.report import card
+
+        return card(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        shown = "provisional " if self.is_provisional else ""
+        return (
+            f"Analysis({len(self.triplets)} answers, {len(self.objects)} objects: {shown}"
+            f"{self.kind} in {self.n_components} dimension{'' if self.n_components == 1 else 's'})"
+        )

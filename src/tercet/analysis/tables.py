@@ -1,17 +1,22 @@
-"""The numbers of a report as tables: to read on the page, and to download as CSV."""
+"""The numbers of an analysis: as tables to read and to save as CSV, and everything as JSON."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import summary
 from tercet.metrics import reliability_table
-from tercet.report.analysis import Analysis, Claim
 from tercet.tables import Table
+from tercet.uses.certainty import Claim
 
-__all__ = ["MAKERS", "Cell", "tables"]
+__all__ = ["MAKERS", "Cell", "as_dict", "tables"]
 
 Cell = str | int | float | None
 
@@ -57,19 +62,8 @@ def _comparisons(analysis: Analysis) -> Table | None:
 
 
 def _claims(kind: str, claims: Iterable[Claim], analysis: Analysis) -> list[list[Cell]]:
-    names, counted = analysis.names, not analysis.triplets.is_quadruplets
-    return [
-        [
-            kind,
-            names[each.anchor],
-            names[each.near],
-            names[each.far],
-            each.probability,
-            each.answers if counted else None,
-            each.agreed if counted else None,
-        ]
-        for each in claims
-    ]
+    names = analysis.names
+    return [[kind, *(names[i] for i in each[:3]), *each[3:]] for each in claims]
 
 
 def _observers(analysis: Analysis) -> Table | None:
@@ -170,3 +164,65 @@ MAKERS: dict[str, Callable[[Analysis], Table | None]] = {
     "scale": _scale,
     "questions": _questions,
 }
+
+
+# --- everything -------------------------------------------------------------------------------
+
+
+def as_dict(analysis: Analysis) -> dict[str, Any]:
+    """Everything, JSON-compatible; None where a number is unknown."""
+    lack = analysis.lack_of_fit if analysis.chains_agree else None
+    found: dict[str, Any] = {
+        "file": PurePath(analysis.reading.path).name or None,
+        "format": analysis.reading.format,
+        "read": analysis.reading.sentences(),
+        "skipped": [dataclasses.asdict(each) for each in analysis.reading.skipped],
+        "summary": summary(analysis),
+        "cautions": analysis.cautions,
+        "provisional": analysis.is_provisional,
+        "check": analysis.check.as_dict(),
+        "dimension": {
+            "used": analysis.n_components,
+            "recommended": analysis.dimension and analysis.dimension.dimension,
+            "verdict": analysis.dimension and analysis.dimension.verdict,
+            "reason": analysis.dimension and analysis.dimension.reason,
+            "hangs_on": analysis.dimension and analysis.dimension.hangs_on,
+            "n_answers": analysis.dimension and analysis.dimension.n_answers,
+            "note": analysis.dimension_note,
+        },
+        "uncertainty": {"kind": analysis.kind, "why": analysis.why},
+        "diagnostics": analysis.diagnostics and analysis.diagnostics.describe(),
+        "certainty": None if analysis.is_provisional else _certainty(analysis),
+        "held_out": analysis.held_out
+        and _without(analysis.held_out._asdict(), "probability", "curve"),
+        "lack_of_fit": lack and dataclasses.asdict(lack),
+        "goodness_of_fit": analysis.goodness
+        and {
+            "deviance": analysis.goodness.deviance,
+            "deviance_p": analysis.goodness.deviance_p,
+            "accounted_for": analysis.goodness.daf,
+            "runs": analysis.goodness.runs,
+            "runs_p": analysis.goodness.runs_p,
+        },
+        "tables": {
+            name: [dict(zip(table.header, row, strict=True)) for row in table.rows]
+            for name, table in tables(analysis).items()
+        },
+        "methods": analysis.methods,
+        "results": analysis.results,
+        "citations": analysis.citations,
+        "settings": _without(dataclasses.asdict(analysis.settings), "n_jobs", "progress"),
+        "versions": analysis.versions,
+    }
+    simple: dict[str, Any] = json_ready(found)
+    return simple
+
+
+def _certainty(analysis: Analysis) -> dict[str, Any]:
+    """How certain the map is of all comparisons; single ones and neighbours are in the tables."""
+    told = ("level", "share", "shares", "expected_error", "counted", "is_sample")
+    return {name: getattr(analysis.certainty, name) for name in told}
+
+
+def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}

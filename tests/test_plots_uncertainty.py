@@ -7,12 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta
 
 import tercet as tc
+from tercet.ensemble import averages
 from tercet.errors import InputError
 from tercet.models import CKLModel, SOEModel
 from tercet.plots import plot_shepard, plot_uncertainty
-from tercet.plots import uncertainty as sure
 from tercet.plots.shepard import shepard
-from tercet.plots.uncertainty import certainty
 
 N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 2))
@@ -36,69 +35,81 @@ def answers(m=400, **columns):
 # --- comparison uncertainty -------------------------------------------------------------------
 
 
+def drawn(ax, curve=0):
+    """A curve of the picture, and where it is marked."""
+    lines = [line for line in ax.lines if line.get_label().startswith(("all", "the"))]
+    marks = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
+    return lines[curve].get_xydata().T, marks[curve]
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 @pytest.mark.parametrize("method", ["joint", "vote"])
-def test_shares_are_those_of_all_comparisons(method):
+def test_shares_are_those_of_all_comparisons(method, ax):
     made = ensemble()
     p = made.triplet_probability(tc.simulate.all_comparisons(N), method)
-    found = certainty(made, method=method)
-    assert found.looked_at == found.in_all == len(p) == N * (N - 1) * (N - 2) // 2
-    for level in (0.5, 0.6, 0.75, 0.95, 0.99):
-        assert found.at(level) == pytest.approx(np.mean(np.maximum(p, 1 - p) >= level))
-    assert found.share[0] == 1.0
-    assert (np.diff(found.share) <= 0).all()
-
-
-def test_a_certain_map_is_certain_of_all():
-    found = certainty(tc.Ensemble(np.stack([POINTS] * 5)), method="joint")
-    assert_array_equal(found.share, np.ones(len(found.confidence)))
+    plot_uncertainty(made, method=method, ax=ax)
+    (confidence, share), _ = drawn(ax)
+    for at, found in zip(confidence, share, strict=True):
+        assert found == pytest.approx(np.mean(np.maximum(p, 1 - p) > at))
+    assert legend(ax)[0].startswith("all 660 comparisons: ")
 
 
 def test_of_many_comparisons_some_are_looked_at(monkeypatch, ax):
     made = ensemble()
-    exact = certainty(made).at(0.95)
-    monkeypatch.setattr(sure, "MOST", 500)
-    monkeypatch.setattr(sure, "SAMPLE", 400)
-    found = certainty(made)
-    assert (found.looked_at, found.in_all) == (400, 660)
-    assert found.at(0.95) == pytest.approx(exact, abs=0.06)
-    assert certainty(made).share.tolist() == found.share.tolist()
+    exact = tc.certainty(made).share
+    monkeypatch.setattr(averages, "EXACT_OBJECTS", N - 1)
+    monkeypatch.setattr(averages, "SAMPLE", 400)
     plot_uncertainty(made, ax=ax)
-    (text,) = (text.get_text() for text in ax.get_legend().get_texts())
-    assert text.startswith("all 660 comparisons (400 of them, at random)")
+    assert legend(ax)[0].startswith("all 660 comparisons (400 of them, at random)")
+    assert drawn(ax)[1][1] == pytest.approx(exact, abs=0.06)
 
 
 def test_those_that_were_asked_are_drawn_beside(ax):
     made, asked = ensemble(), answers(50)
     plot_uncertainty(made, asked, ax=ax)
     p = made.triplet_probability(asked)
-    share = np.mean(np.maximum(p, 1 - p) >= 0.95)
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts[1] == f"the 50 that were asked: {share:.0%} at least 95% sure"
-    marked = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
-    assert_allclose(marked, [[0.95, certainty(made).at(0.95)], [0.95, share]])
+    share = np.mean(np.maximum(p, 1 - p) > 0.95)
+    assert legend(ax)[1] == f"the 50 that were asked: {share:.0%} more than 95% certain"
+    assert_allclose(drawn(ax)[1], [0.95, tc.certainty(made).share])
+    assert_allclose(drawn(ax, 1)[1], [0.95, share])
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9973])
 def test_the_level_is_marked(ax, level):
     made = ensemble()
     p = made.triplet_probability(tc.simulate.all_comparisons(N))
-    share = np.mean(np.maximum(p, 1 - p) >= level)
+    share = np.mean(np.maximum(p, 1 - p) > level)
     plot_uncertainty(made, level=level, ax=ax)
-    (text,) = (text.get_text() for text in ax.get_legend().get_texts())
-    assert text.endswith(f": {share:.0%} at least {100 * level:.3g}% sure")
-    (marked,) = (line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o")
-    assert_allclose(marked, [level, share])
+    assert legend(ax)[0].endswith(f": {share:.0%} more than {100 * level:.3g}% certain")
+    assert_allclose(drawn(ax)[1], [level, share])
     for wrong in (0.4, 1.0):
         with pytest.raises(InputError, match="level must lie between"):
             plot_uncertainty(made, level=wrong, ax=ax)
 
 
+def test_what_certainty_found_is_drawn_as_it_is(ax):
+    made = ensemble()
+    found = tc.certainty(made, level=0.8)
+    plot_uncertainty(found, ax=ax)
+    beside = Figure().subplots()
+    plot_uncertainty(made, level=0.8, ax=beside)
+    assert legend(ax) == legend(beside)
+    assert_array_equal(drawn(ax)[0], drawn(beside)[0])
+    assert_allclose(drawn(ax)[1], [0.8, found.share])
+    with pytest.raises(InputError, match="give the ensemble"):
+        plot_uncertainty(found, level=0.9, ax=ax)
+
+
 def test_distances_are_enough(ax):
     made = ensemble()
     square = np.linalg.norm(made.draws[:, :, None] - made.draws[:, None], axis=3)
-    of_distances = tc.Ensemble(square, kind="distances")
-    assert_allclose(certainty(of_distances).share, certainty(made).share)
-    plot_uncertainty(of_distances, answers(20), ax=ax)
+    plot_uncertainty(tc.Ensemble(square, kind="distances"), answers(20), ax=ax)
+    beside = Figure().subplots()
+    plot_uncertainty(made, answers(20), ax=beside)
+    assert_allclose(drawn(ax)[0], drawn(beside)[0])
 
 
 # --- Shepard's diagram ------------------------------------------------------------------------

@@ -1,14 +1,16 @@
-"""What the report says to be careful about, and when."""
+"""What an analysis says to be careful about, and when."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 
+from tercet.analysis import cautions
 from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report import cautions
-from tercet.report.analysis import HeldOut
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
+from tercet.uses.predict import HeldOut
 
 
 def chains(r_hat=1.01, worth=900.0):
@@ -130,3 +132,18 @@ def test_maps_of_a_bootstrap_that_are_no_good():
     for part in ("3 of 200 maps could not", "5 of 200 maps were kept", "101 of 200 maps satisfy"):
         assert part in said
     assert "max_iter" not in said
+
+
+def test_chains_that_disagree_where_nothing_hangs_on_them():
+    assert cautions.about_dimension_chains(None) == ""
+    assert cautions.about_dimension_chains(estimate(2, "decided")) == ""
+    assert cautions.about_dimension_chains(estimate(2, "at least", 3)) == ""  # told elsewhere
+    rows = [row._replace(agrees=row.dimension > 2) for row in estimate(3, "decided").rows]
+    both = dataclasses.replace(estimate(3, "decided"), rows=tuple(rows))
+    assert "those of 1 and 2 dimensions ended in" in cautions.about_dimension_chains(both)
+
+
+def test_a_part_of_the_answers_is_told():
+    found = estimate(2, "decided")  # from 100 answers
+    assert cautions.about_part(None, 500) == cautions.about_part(found, 100) == ""
+    assert "with 100 of the 500 answers, drawn at random" in cautions.about_part(found, 500)

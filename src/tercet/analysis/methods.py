@@ -1,15 +1,16 @@
-"""A methods paragraph for a paper, and the works it names."""
+"""Paragraphs for a paper, methods and results, and the works they name."""
 
 from __future__ import annotations
 
-from tercet.report.analysis import Analysis
-from tercet.report.cautions import tell_p
-from tercet.report.certainty import thin
-from tercet.report.makers import LEARN
+from tercet.analysis.cautions import tell_p
+from tercet.analysis.from_answers import LEARN
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import provisional
 from tercet.text import counted, joined, percent, were
 from tercet.uncertainty import default_method
+from tercet.uses.certainty import thin
 
-__all__ = ["citations", "methods"]
+__all__ = ["citations", "methods", "results"]
 
 _LEARNED = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
 _PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
@@ -139,38 +140,30 @@ def _methods_comparisons(analysis: Analysis) -> str:
 
 
 def _methods_fit(analysis: Analysis) -> str:
+    """How predictions and fit were judged; `results` says what was found."""
     said = []
     if (found := analysis.held_out) is not None:
         by = (
-            ", by Pareto-smoothed importance sampling (Vehtari et al., 2017)"
+            " by Pareto-smoothed importance sampling (Vehtari et al., 2017),"
             if analysis.kind == "posterior"
             else ""
         )
-        said.append(
-            f"Answers were predicted, {found.how}{by}: accuracy {found.accuracy:.3f} (SE "
-            f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
-            f"{found.log_loss_error:.3f}), expected calibration error "
-            f"{found.calibration_error:.3f} (up to {found.calibration_limit:.3f} by chance alone)."
-        )
-    if (ceiling := analysis.check.ceiling) is not None:
-        low, high = ceiling.accuracy_interval
-        repeated = counted(ceiling.n_comparisons, "repeated comparison")
+        said.append(f"Held-out answers were predicted{by} {found.how}.")
+    if analysis.check.ceiling is not None:
         several = analysis.check.counts.observers != 1
         blind = " of models that do not know who answers" if several else ""
         said.append(
-            f"The noise ceiling{blind} (beta-binomial, {repeated}) is {ceiling.accuracy:.3f} (95 % "
-            f"interval {low:.3f}–{high:.3f})."
+            f"The noise ceiling{blind} is from a beta-binomial model of repeated comparisons."
         )
-    if (fit := analysis.lack_of_fit) is not None and analysis.chains_agree:
+    if analysis.lack_of_fit is not None and analysis.chains_agree:
         said.append(
-            f"A posterior predictive check against a saturated model of repeated comparisons gave "
-            f"{tell_p(fit.p_value)}."
+            "Fit was tested by a posterior predictive check against a saturated model of repeated "
+            "comparisons."
         )
     if (goodness := analysis.goodness) is not None:
         said.append(
-            f"Goodness of fit by {len(goodness.simulated_runs)} simulations (Knoblauch & Maloney, "
-            f"2008): deviance accounted for {goodness.daf:.3f}, {tell_p(goodness.deviance_p)}, "
-            f"runs of residuals {tell_p(goodness.runs_p)}."
+            f"Goodness of fit was tested by {len(goodness.simulated_runs)} simulations (Knoblauch "
+            "& Maloney, 2008)."
         )
     return " ".join(said)
 
@@ -182,6 +175,46 @@ def _methods_versions(analysis: Analysis) -> str:
         if name != "tercet"
     )
     return f"Computed with {others}."
+
+
+def results(analysis: Analysis) -> str:
+    """A results paragraph: predictions beside the noise ceiling, fit, and certainty."""
+    said = []
+    if (found := analysis.held_out) is not None:
+        said.append(
+            f"Accuracy on held-out answers was {found.accuracy:.3f} (SE "
+            f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
+            f"{found.log_loss_error:.3f}), expected calibration error "
+            f"{found.calibration_error:.3f} (up to {found.calibration_limit:.3f} by chance alone)."
+        )
+    if (ceiling := analysis.check.ceiling) is not None:
+        low, high = ceiling.accuracy_interval
+        repeated = counted(ceiling.n_comparisons, "repeated comparison")
+        said.append(
+            f"The noise ceiling ({repeated}) was {ceiling.accuracy:.3f} (95 % interval "
+            f"{low:.3f}–{high:.3f})."
+        )
+    if (fit := analysis.lack_of_fit) is not None and analysis.chains_agree:
+        said.append(
+            f"Repeated answers deviated {fit.ratio:.2f} times as much as expected under the model "
+            f"({tell_p(fit.p_value)})."
+        )
+    if (goodness := analysis.goodness) is not None:
+        said.append(
+            f"Deviance accounted for was {goodness.daf:.3f} ({tell_p(goodness.deviance_p)}; runs "
+            f"of residuals, {tell_p(goodness.runs_p)})."
+        )
+    if analysis.is_provisional:
+        said.append(f"The map is provisional: {provisional(analysis)}.")
+    else:
+        sure = analysis.certainty
+        which = f"{sure.counted} random" if sure.is_sample else f"all {sure.counted}"
+        said.append(
+            f"Of {which} comparisons of two distances from one object, {percent(sure.share)} had "
+            f"a probability above {percent(sure.level)}; {percent(sure.expected_error)} are "
+            "expected to be wrong."
+        )
+    return " ".join(said)
 
 
 def citations(analysis: Analysis) -> list[str]:

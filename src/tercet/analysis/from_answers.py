@@ -1,7 +1,8 @@
-"""From a file of answers to everything a report tells."""
+"""analyse: from answers to everything that can be said of them."""
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -9,68 +10,134 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
-from tercet.answers.questions import number_comparisons, number_units
-from tercet.diagnosis import diagnose
-from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError
-from tercet.io.reading import Reading
-from tercet.posterior import Posterior
-from tercet.posterior.diagnostics import Diagnostics
-from tercet.provenance import seed_for, versions
-from tercet.report.analysis import Analysis, HeldOut, Settings
-from tercet.report.cautions import (
+from tercet.analysis.cautions import (
     about_calibration,
     about_ceiling,
     about_chains,
     about_dimension,
+    about_dimension_chains,
     about_fit,
     about_guesses,
+    about_part,
+    about_people,
     about_replicates,
 )
-from tercet.report.certainty import describe_objects, measure_certainty
-from tercet.report.makers import (
-    SCALING,
-    choose_kind,
-    count_screens_once,
-    make_maker,
-    predict_held_out,
-)
+from tercet.analysis.result import Analysis, Object, Settings
+from tercet.answers.questions import number_comparisons, number_units
+from tercet.bootstrap import Bootstrap
+from tercet.diagnosis import diagnose
+from tercet.ensemble import Ensemble
+from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.estimators import CKL
+from tercet.io import read_file
+from tercet.io.reading import Reading
+from tercet.posterior import Posterior
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.provenance import Seed, entropy_of, seed_for, versions
 from tercet.text import listing
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, as_triplets
 from tercet.uses.active import Suggestions, suggest
+from tercet.uses.certainty import Certainty, certainty
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate, estimate_dimension
 from tercet.uses.dimension.settings import check_dimensions, most_dimensions
+from tercet.uses.predict import HeldOut, count_screens_once, predict_held_out
 from tercet.uses.quality import AnswerCheck, check_answers
+from tercet.uses.quality.counts import mentions
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
 from tercet.uses.scale.stimuli import order_of, renumber
 
-__all__ = ["analyse"]
+__all__ = ["LEARN", "analyse", "describe_objects"]
 
+Maker = Posterior | Bootstrap
+
+KINDS = ("posterior", "bootstrap", "scale")
+SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
+LEARN = ("exponent", "mu", "lapse")  # as measured best for people's answers: docs/calibration.md
+MANY_ANSWERS = 30_000  # from which two chains have to do
+MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # beyond which a posterior takes very long
+REPLICATES = 200
+FOLDS, FOLD_REPLICATES = 5, 50  # of a bootstrap that predicts held-out answers
 FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
 MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
 FEWEST_SAMPLES = 20  # maps
 FALLBACK = 2  # dimensions, where the answers do not tell
-# Observers who are too few to stand for people in general, and answers of each from which what they
-# have in common is known better than how they differ.
-FEW_OBSERVERS, MANY_EACH = 10, 50
 
-# First keys of seeds, after those of makers and certainty.
+# First keys of seeds; predict_held_out takes 1.
+_MAKER, _SAMPLE = 0, 2
 _DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(11, 16)
 
 
-def analyse(reading: Reading, settings: Settings | None = None) -> Analysis:
-    """Check the answers, choose the dimension, draw maps, and say how sure they are.
+def analyse(
+    answers: Any,
+    *,
+    dimension: int | None = None,
+    dimensions: Sequence[int] | None = None,
+    uncertainty: str | None = None,
+    level: float = 0.95,
+    questions: int = 10,
+    samples: int | None = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Analysis:
+    """Check the answers, choose the dimension, draw maps, and say how certain they are.
+
+    This is what ``tercet report`` does.
 
     Parameters
     ----------
-    reading : Reading
-        From `tercet.io.read_file`.
-    settings : Settings, optional
+    answers : Triplets, array, data frame, path or Reading
+        A file is read as by `read_file`, which also makes a Reading.
+    dimension : int, optional
+        Of the map; by default it is estimated.
+    dimensions : sequence of int, optional
+        That are tried to estimate it; by default 1 to 6, or as many as the answers can carry.
+    uncertainty : {"posterior", "bootstrap", "scale"}, optional
+        By default the posterior; the signed-difference scale for files of difference scaling, and a
+        bootstrap where there are very many answers or objects.
+    level : float
+        Of ellipses and intervals, and above which a comparison counts as certain.
+    questions : int
+        How many to suggest.
+    samples : int, optional
+        Maps of each chain, or of the bootstrap; by default as suits the answers.
+    random_state : None, int or numpy.random.Generator
+    n_jobs : int, optional
+        Threads, all cores by default; the result does not depend on them.
+    progress : bool, optional
+        Whether to show progress bars; by default on a terminal only.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> points, _ = tc.simulate.gaussian_mixture(10, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 300, noise=0.3, random_state=0)
+    >>> found = tc.analyse(answers, dimension=2, uncertainty="bootstrap", samples=30)
+    >>> found
+    Analysis(300 answers, 10 objects: bootstrap in 2 dimensions)
+    >>> found.certainty.share > 0.1, found.held_out.accuracy > 0.7
+    (True, True)
     """
-    settings = Settings() if settings is None else settings
     begun = time.monotonic()
+    settings = Settings(
+        dimension=dimension,
+        dimensions=dimensions,
+        uncertainty=uncertainty,
+        level=level,
+        questions=questions,
+        samples=samples,
+        seed=entropy_of(random_state),
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    reading = _read(answers)
     _check(reading.triplets, settings)
     kind, why = choose_kind(reading, settings)
     # As `tercet check` does it, which must not say anything else of the same file and seed.
@@ -82,6 +149,13 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Analysis:
         warnings.simplefilter("always")
         made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
     ensemble = made.ensemble
+    certain = certainty(
+        ensemble,
+        triplets,
+        level=level,
+        n_jobs=n_jobs,
+        random_state=_rng(settings, _SAMPLE),
+    )
     return Analysis(
         reading=reading,
         triplets=triplets,
@@ -92,20 +166,75 @@ def analyse(reading: Reading, settings: Settings | None = None) -> Analysis:
         kind=kind,
         why=why,
         diagnostics=made.diagnostics,
-        objects=describe_objects(ensemble, triplets, settings.level),
-        certainty=measure_certainty(
-            ensemble, triplets, settings.level, settings.seed, settings.n_jobs
-        ),
+        objects=describe_objects(ensemble, triplets, certain),
+        certainty=certain,
         held_out=made.held_out,
         lack_of_fit=made.fit,
         suggestions=_suggest(kind, ensemble, triplets, settings),
-        warnings=_be_careful(reading, check, caught, made),
+        cautions=_be_careful(reading, check, caught, made),
         settings=settings,
         versions=versions(),
         seconds=time.monotonic() - begun,
         scale=made.scale,
         goodness=made.goodness,
     )
+
+
+def describe_objects(
+    ensemble: Ensemble, triplets: Triplets, certain: Certainty
+) -> tuple[Object, ...]:
+    """Every object: its place, how certain that is, and its nearest neighbours."""
+    votes = np.ones(len(triplets), dtype=np.int64) if triplets.votes is None else triplets.votes
+    counts = mentions(triplets, votes)
+    mean, interval = ensemble.point_mean(), ensemble.point_interval(certain.level)
+    radius = np.sqrt(np.trace(ensemble.point_covariance(), axis1=1, axis2=2))
+    return tuple(
+        Object(i, name, int(counts[i]), mean[i], interval[i], float(radius[i]), near)
+        for i, (name, near) in enumerate(zip(certain.names, certain.neighbours, strict=True))
+    )
+
+
+def _read(answers: Any) -> Reading:
+    """The answers, and how they were read."""
+    if isinstance(answers, Reading):
+        return answers
+    if isinstance(answers, str | os.PathLike):
+        return read_file(answers)
+    triplets = as_triplets(answers)
+    return Reading(triplets, "", "tidy", "a table in memory", len(triplets))
+
+
+# --- what is drawn ----------------------------------------------------------------------------
+
+
+def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
+    """The kind of uncertainty, and why, in words."""
+    triplets = reading.triplets
+    if settings.uncertainty is not None:
+        if settings.uncertainty not in KINDS:
+            known = ", ".join(map(repr, KINDS))
+            raise InputError(f"uncertainty must be one of {known}, got {settings.uncertainty!r}.")
+        return settings.uncertainty, "as asked for"
+    is_line = settings.dimension in (None, 1) and settings.dimensions is None
+    if reading.format in SCALING and is_line:
+        return "scale", "the file is of difference scaling: stimuli on a line, in known order"
+    if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
+        return "bootstrap", "a posterior of so many answers and objects would take very long"
+    return "posterior", "it was the best calibrated in simulations and on people's answers"
+
+
+def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Maker:
+    """What draws the maps in d dimensions: the recommended model."""
+    how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
+    how["random_state"] = _rng(settings, _MAKER)
+    if kind == "posterior":
+        if len(triplets) > MANY_ANSWERS:
+            how |= {"n_samples": 500, "n_chains": 2}
+        if settings.samples is not None:
+            how["n_samples"] = settings.samples
+        return Posterior(CKL(d), learn=LEARN, **how)
+    unit = "screen" if triplets.shares_screens else "answer"
+    return Bootstrap(CKL(d, penalty=0.25), settings.samples or REPLICATES, unit=unit, **how)
 
 
 class _Made(NamedTuple):
@@ -128,7 +257,7 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     undecided = estimate is None and settings.dimension is None
     learned = count_screens_once(triplets) if kind == "posterior" else triplets
     maker = make_maker(kind, triplets, d, settings).fit(learned)
-    held_out = predict_held_out(maker, triplets, settings)
+    held_out = _predict(maker, triplets, settings)
     # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
@@ -136,6 +265,17 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
     chains = maker.diagnostics_
     return _Made(ensemble, note, estimate, chains, held_out, fit, undecided=undecided)
+
+
+def _predict(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | None:
+    """Predict answers that were left out; None where there are too few to leave some out."""
+    if int(number_units(triplets).max()) + 1 < 2 * FOLDS:
+        return None
+    if isinstance(maker, Bootstrap):
+        maker = clone(maker).set_params(n_samples=FOLD_REPLICATES)
+    return predict_held_out(
+        maker, triplets, folds=FOLDS, random_state=settings.seed, progress=settings.progress
+    )
 
 
 def _shown(estimate: DimensionEstimate | None) -> int:
@@ -292,48 +432,35 @@ def _be_careful(
         about_chains(diagnostics),
         about_replicates(made.ensemble.provenance),
         about_dimension(made.dimension, made.ensemble.n_components, most),
+        about_dimension_chains(made.dimension),
         about_fit(made.fit, made.goodness, converged),
         about_calibration(made.held_out),
         about_ceiling(made.held_out, check.ceiling),
         about_guesses(made.held_out),
+        about_part(made.dimension, triplets.n_answers),
+        made.note if made.undecided else "",
+        *_about_scale(reading, caught, made),
+        about_people(check, made.scale),
+        *reading.doubts,
+        *diagnose(triplets, min_answers=made.ensemble.n_components + 1),
+        *replace(check, gaps=()).warnings(),  # what they cannot tell was said with the dimension
     )
-    said = [caution for caution in found if caution]
-    if made.undecided:
-        said.append(made.note)
-    if made.scale is not None:  # of maps, the cautions above tell it
-        kinds = (ConvergenceWarning, DataWarning)
-        messages = dict.fromkeys(
-            str(each.message) for each in caught if issubclass(each.category, kinds)
-        )
-        said += [message[:1].upper() + message[1:] for message in messages]
-    if made.scale is not None and reading.format not in SCALING and _values(triplets) is None:
+    return tuple(caution for caution in found if caution)
+
+
+def _about_scale(
+    reading: Reading, caught: Sequence[warnings.WarningMessage], made: _Made
+) -> list[str]:
+    """What was said while the scale was made, and in which order it takes the stimuli."""
+    if made.scale is None:  # of maps, the cautions tell it
+        return []
+    triplets, kinds = reading.triplets, (ConvergenceWarning, DataWarning)
+    messages = (str(each.message) for each in caught if issubclass(each.category, kinds))
+    said = [message[:1].upper() + message[1:] for message in dict.fromkeys(messages)]
+    if reading.format not in SCALING and _values(triplets) is None:
         order = listing(triplets.names, range(triplets.n_objects), limit=20)
         said.append(
             f"The scale takes the stimuli in this order, from the first to the last: {order}. If "
             "that is not their order, give their names in the right one."
         )
-    said += _about_people(check, made.scale)
-    said += reading.doubts
-    said += diagnose(triplets, min_answers=made.ensemble.n_components + 1)
-    said += [warning for warning in check.warnings() if warning not in check.gaps]
-    return tuple(said)
-
-
-def _about_people(check: AnswerCheck, scale: PerceptualScale | None) -> list[str]:
-    """Whom the intervals are about, where observers are few and the check does not say it."""
-    counts, shown = check.counts, "map" if scale is None else "scale"
-    if counts.observers is None or counts.per_observer is None or counts.observers > FEW_OBSERVERS:
-        return []
-    if counts.observers == 1:
-        return [
-            f"All answers are by one observer: the {shown} is of this observer, and its intervals "
-            "say nothing about other people."
-        ]
-    if scale is not None and scale.made.resamples_observers:
-        return [scale.about]
-    if check.observers_differ or counts.per_observer.median < MANY_EACH:
-        return []
-    return [
-        f"The answers are by {counts.observers} observers, pooled: the intervals are about the "
-        f"{shown} of these people. For people in general they would be wider, as people differ."
-    ]
+    return said
