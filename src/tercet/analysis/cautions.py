@@ -12,7 +12,7 @@ import numpy as np
 
 from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.text import counted, percent
+from tercet.text import counted, joined, percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut

@@ -13,7 +13,7 @@ import numpy as np
 from tercet.analysis.result import Analysis
 from tercet.analysis.words import summary
 from tercet.metrics import reliability_table
-from tercet.tables import Table
+from tercet.tables import Table, json_ready
 from tercet.uses.certainty import Claim
 
 __all__ = ["MAKERS", "Cell", "as_dict", "tables"]
