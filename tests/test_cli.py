@@ -25,7 +25,7 @@ from tercet.cli.common import (
     words,
 )
 from tercet.cli.files import input_file, output_file, output_place
-from tercet.cli.main import COMMANDS, INTERRUPTED, build_parser
+from tercet.cli.main import INTERRUPTED, build_parser
 from tercet.cli.output import (
     Result,
     cell,
@@ -59,16 +59,6 @@ def test_the_help_has_every_exit_code(capsys):
         main(["--help"])
     said = capsys.readouterr().out.partition("Exit codes: ")[2]
     assert re.findall(r"\d+", said) == ["0", "1", "2", str(INTERRUPTED)]
-
-
-@pytest.mark.parametrize("module", COMMANDS)
-def test_every_command_has_help_with_an_example(module, capsys):
-    name = module.__name__.rpartition(".")[2]
-    with pytest.raises(SystemExit):
-        main([name, "--help"])
-    text = capsys.readouterr().out
-    assert f"  tercet {name}" in text
-    assert "examples:" in text
 
 
 def test_nothing_heavy_is_loaded_for_help():

@@ -34,16 +34,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def tercet(folder, monkeypatch, capsys):
-    """Run a command in the folder: code, what it printed, what it remarked."""
+def tercet(folder, monkeypatch, tercet):
+    """Run a command in the folder."""
     monkeypatch.chdir(folder)
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return tercet
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 from matplotlib.figure import Figure
 
 import tercet as tc
@@ -162,21 +161,12 @@ def test_posterior_predictive_check():
 @pytest.mark.parametrize(
     ("link", "runs", "p"), [("probit", 173, 0.016), ("logit", None, 0.22), ("cauchit", None, 0.07)]
 )
-def test_kk_has_the_published_runs_test(link, runs, p):
+def test_kk_has_the_published_runs_test(kk, link, runs, p):
     """Knoblauch & Maloney, J. Stat. Software 25(2), 2008, section 4.4 and table 1.
 
     The tolerance is four standard errors of the 1000 simulations here, plus a published digit.
     """
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    path = folder / "mlds_examples"
-    table = np.concatenate(
-        [np.loadtxt(path / f"kk{k}.csv", int, delimiter=",", skiprows=1) for k in (1, 2, 3)]
-    )
-    rows = table[:, 1:] - 1
-    answers = np.where(table[:, :1] == 1, rows, rows[:, [2, 3, 0, 1]])
-    scale = tc.perceptual_scale(answers, link=link, n_samples=2, random_state=0)
+    scale = tc.perceptual_scale(kk[0], link=link, n_samples=2, random_state=0)
     found = goodness_of_fit(scale, n_samples=1000, random_state=0)
     assert runs in (None, found.runs)
     assert found.runs_p == pytest.approx(p, abs=0.005 + 4 * np.sqrt(p * (1 - p) / 1000))

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
@@ -282,12 +281,9 @@ def test_why_it_cannot_be_told_is_said():
     assert f"it takes about {found.answers_needed:.0f} or more" in few
 
 
-def test_verdicts_hardly_depend_on_the_seed(monkeypatch):
+@pytest.mark.usefixtures("data_folder")
+def test_verdicts_hardly_depend_on_the_seed():
     """The maps of several deals vote: one deal alone changed its mind on 139 from seed to seed."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    monkeypatch.setenv("TERCET_DATA", str(folder))
     cars = tc.datasets.load_cars()
     for seed in (0, 2):
         found = check_answers(cars.triplets, random_state=seed)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
+from benchmarks.data import alien_eggs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
@@ -36,21 +36,6 @@ def simulated(m=400, seed=0, psi=PSI, sigma=SIGMA, **columns):
 @pytest.fixture(scope="module")
 def scale():
     return tc.perceptual_scale(simulated(), n_samples=300, random_state=0)
-
-
-def load_kk():
-    """990 quadruplets of Knoblauch & Maloney, J. Stat. Software 25(2), 2008, and the stimuli."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    parts = [
-        np.loadtxt(folder / "mlds_examples" / f"kk{k}.csv", int, delimiter=",", skiprows=1)
-        for k in (1, 2, 3)
-    ]
-    table = np.concatenate(parts)
-    rows = table[:, 1:] - 1
-    answers = np.where(table[:, :1] == 1, rows, rows[:, [2, 3, 0, 1]])
-    return tc.Triplets(answers), np.append(np.arange(10) / 10, 0.98)
 
 
 # --- what comes out ---------------------------------------------------------------------------
@@ -558,20 +543,20 @@ def test_equal_units_may_be_counted_once():
 @pytest.mark.parametrize(
     ("link", "aic", "daf"), [("probit", 633, 0.55), ("logit", 610, 0.57), ("cauchit", 611, 0.57)]
 )
-def test_kk_has_the_published_aic(link, aic, daf):
+def test_kk_has_the_published_aic(kk, link, aic, daf):
     """Knoblauch & Maloney (2008), table 1."""
-    answers, stimuli = load_kk()
+    answers, stimuli = kk
     scale = tc.perceptual_scale(answers, stimuli, link=link, n_samples=2, random_state=0)
     assert round(scale.aic) == aic
     assert round(1 + scale.log_likelihood / (990 * np.log(2)), 2) == daf
 
 
-def test_kk_has_the_published_sigma_and_bootstrap():
+def test_kk_has_the_published_sigma_and_bootstrap(kk):
     """Knoblauch & Maloney (2008), section 4: σ = 0.179 by glm, and the output of boot.mlds.
 
     Standard errors have a Monte Carlo error of 0.7 % there (10 000 samples) and 1.6 % here.
     """
-    answers, stimuli = load_kk()
+    answers, stimuli = kk
     scale = tc.perceptual_scale(
         answers, stimuli, uncertainty="parametric", n_samples=2000, random_state=0
     )
@@ -580,9 +565,9 @@ def test_kk_has_the_published_sigma_and_bootstrap():
     np.testing.assert_allclose(scale.mean()[1:4], [-0.00876, 0.00710, -0.01630], atol=0.003)
 
 
-def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1():
+def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1(kk):
     """0.175, by optim with logistic bounds: two values of the free scale are below 0."""
-    answers, _ = load_kk()
+    answers, _ = kk
     questions = find_questions(answers)
     lower, higher = questions.counts().T
 
@@ -599,16 +584,13 @@ def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1():
     assert best.fun == pytest.approx(-free.log_likelihood, abs=0.2)
 
 
-def test_alien_eggs_follow_the_physical_order():
+def test_alien_eggs_follow_the_physical_order(data_folder):
     """Perception need not equal physics, so the shape is not tested, only the order."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the answers about alien eggs are not here: set TERCET_DATA")
-    from benchmarks.data import alien_eggs
-
-    table = np.loadtxt(folder / "alien_eggs" / "objects_n30.csv", str, delimiter=",", skiprows=1)
+    table = np.loadtxt(
+        data_folder / "alien_eggs" / "objects_n30.csv", str, delimiter=",", skiprows=1
+    )
     smoothness = table[:, 2].astype(float)
-    rows = alien_eggs(folder).triplets
+    rows = alien_eggs(data_folder).triplets
     rank = np.arange(30)
     for model, few in (("difference", 100), (tc.STE(1), 20)):
         scale = tc.perceptual_scale(rows, smoothness, model=model, n_samples=few, random_state=0)
