@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
 from scipy.special import logsumexp
+from tests.worlds import ste_answers as answers
 
 import tercet as tc
 from tercet.models import STEModel
@@ -22,14 +23,6 @@ from tercet.uses.predictive import held_out, leave_one_out, mean_per_answer, sta
 from tercet.uses.units import number_comparisons
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
-
-
-def answers(n=8, m=60, repeats=1, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(n, 2))
-    asked = np.repeat(tc.simulate.random_comparisons(n, m, random_state=rng), repeats, axis=0)
-    rows = tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng)
-    return tc.Triplets(rows, n_objects=n, **more)
 
 
 def quick(estimator, **more):

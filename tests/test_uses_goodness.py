@@ -3,24 +3,14 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from tests.worlds import N_STIMULI as N
+from tests.worlds import scale_answers as simulated
 
 import tercet as tc
 from tercet.errors import InputError, SeparableWarning
 from tercet.plots.scale import plot_residuals
 from tercet.simulate import noisy_triplets
-from tercet.uses.scale.difference import probability
 from tercet.uses.scale.goodness import goodness_of_fit
-
-N, SIGMA = 6, 0.2
-PSI = np.linspace(0.0, 1.0, N) ** 2
-
-
-def simulated(m=400, seed=0, wild=0.0, sigma=SIGMA, **columns):
-    rng = np.random.default_rng(seed)
-    rows = np.sort([rng.choice(N, 4, replace=False) for _ in range(m)], axis=1)
-    a, b, c, d = PSI[rows.T]
-    wide = rng.random(m) < probability(((d - c) - (b - a)) / sigma, "probit", wild)
-    return tc.Triplets(np.where(wide[:, None], rows, rows[:, [2, 3, 0, 1]]), **columns)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +93,7 @@ def test_unanimous_answers_have_no_goodness_of_fit():
 
 
 def test_lapses_that_the_model_leaves_out_show():
-    answers = simulated(1500, wild=0.1, sigma=0.15)
+    answers = simulated(1500, lapse=0.1, sigma=0.15)
     without, with_lapse = (
         goodness_of_fit(
             tc.perceptual_scale(answers, lapse=lapse, n_samples=2, random_state=0),

@@ -10,27 +10,17 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import optimize
 from scipy.special import log_ndtr
+from tests.worlds import N_STIMULI as N
+from tests.worlds import PSI, SIGMA
+from tests.worlds import scale_answers as simulated
 
 import tercet as tc
 from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
 from tercet.plots.scale import lay_out, plot_scale
 from tercet.simulate import noisy_triplets
 from tercet.uses.scale import intervals
-from tercet.uses.scale.difference import find_questions, probability
+from tercet.uses.scale.difference import find_questions
 from tercet.uses.scale.scale import scales_by_observer
-
-N = 6
-PSI = np.linspace(0.0, 1.0, N) ** 2
-SIGMA = 0.2
-
-
-def simulated(m=400, seed=0, psi=PSI, sigma=SIGMA, **columns):
-    rng = np.random.default_rng(seed)
-    rows = np.sort([rng.choice(len(psi), 4, replace=False) for _ in range(m)], axis=1)
-    a, b, c, d = psi[rows.T]
-    wide = rng.random(m) < probability(((d - c) - (b - a)) / sigma, "probit")
-    answers = np.where(wide[:, None], rows, rows[:, [2, 3, 0, 1]])
-    return tc.Triplets(answers, n_objects=len(psi), **columns)
 
 
 @pytest.fixture(scope="module")
