@@ -18,19 +18,25 @@ ALL = [command for group in GROUPS.values() for command in group]
 LONG = {
     "tercet reproduce$": "takes minutes",
     "tercet reproduce .*--full": "takes hours",
-    "tercet demo -o": "is run by test_demo.py",
     "tercet report .*--": "takes long; a report without options is run",
     "tercet compare .*tste": "takes long; another comparison is run",
     "tercet plan --objects": "takes long; a plan from a pilot is run",
 }
+# Parsed, and run by another test.
+ELSEWHERE = {"tercet demo": "the tutorial runs it"}
 # Made shorter: what they find does not matter here.
 SHORTER = {"plan": ["--repeats", "6", "--limit", "200"]}
 NEEDS_DATA = ("tercet datasets cars", "tercet datasets mlds")
 
 
 def is_long(example):
-    """Why the example is not run; None if it is."""
+    """Why the example is run nowhere; None if it is."""
     return next((why for pattern, why in LONG.items() if re.match(pattern, example)), None)
+
+
+def is_elsewhere(example):
+    """Where the example is run; None if it is here."""
+    return next((why for start, why in ELSEWHERE.items() if example.startswith(start)), None)
 
 
 def examples(command):
@@ -62,13 +68,14 @@ def folder(tmp_path_factory):
     return here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[example for _, example in EXAMPLES])
 def test_the_examples_of_the_help_run(name, example, folder, monkeypatch, capsys, request):
     program, command, *arguments = shlex.split(example)
     assert (program, command) == ("tercet", name)
     if "--formats" not in arguments:
         build_parser()[0].parse_args([command, *arguments])
-    if why := is_long(example):
+    if why := is_long(example) or is_elsewhere(example):
         pytest.skip(why)
     if example.startswith(NEEDS_DATA):
         request.getfixturevalue("data_folder")

@@ -14,6 +14,8 @@ from tercet.io import read_triplets
 from tercet.metrics import satisfied
 from tercet.uses.quality import check_answers
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def world():

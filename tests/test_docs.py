@@ -32,6 +32,7 @@ def has_examples(page):
     return any(not step.reason for step in steps(page.read_text("utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("headless")
 @pytest.mark.parametrize("page", [*filter(has_examples, PAGES)], ids=lambda page: page.name)
 def test_a_page_shows_what_its_examples_print(page, tmp_path, monkeypatch, capsys):

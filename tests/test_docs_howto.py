@@ -33,11 +33,13 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_tutorial_from_an_empty_folder(tmp_path, capsys):
     with chdir(tmp_path):
         run_page(TUTORIAL, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", HOWTOS, ids=lambda page: page.stem)
 def test_a_howto_in_the_folder_of_the_tutorial(page, made, tmp_path, capsys):
     for file in made.iterdir():

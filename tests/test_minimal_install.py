@@ -18,6 +18,8 @@ from tests.requirements import CORE, EXTRA, PROJECT
 
 import tercet
 
+pytestmark = pytest.mark.slow
+
 HIDING = """
 import sys
 

@@ -511,6 +511,7 @@ print(json.dumps({"megabytes": int(peak.split()[1]) / 1024, "score": fitted.scor
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("kind", ["npy", "parquet"])
 def test_memory_does_not_grow_with_the_answers(kind, tmp_path):

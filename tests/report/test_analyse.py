@@ -31,6 +31,8 @@ from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import estimate
 from tercet.uses.quality import check_answers
 
+pytestmark = pytest.mark.slow
+
 N = 12
 analysis = importlib.import_module("tercet.report.analyse")  # the package's name is its function
 

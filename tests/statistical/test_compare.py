@@ -13,6 +13,8 @@ from tercet.uses.compare.misfit import lack_of_fit, noise_ceiling
 from tercet.uses.predictive import held_out, leave_one_out
 from tercet.uses.units import number_comparisons
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"n_samples": 200, "n_chains": 2, "n_jobs": 1}
 
 

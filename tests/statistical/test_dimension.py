@@ -12,6 +12,8 @@ from tests.worlds import ste_answers
 import tercet as tc
 from tercet.uses.dimension.steps import corrected_t_test, cross_validate, make_splits
 
+pytestmark = pytest.mark.slow
+
 LEVEL, WORLDS, ALLOWED = 0.05, 40, 6
 CHEAP = {
     "posterior": tc.Posterior(tc.STE(), n_samples=100, n_chains=2, warmup=150),

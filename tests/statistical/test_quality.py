@@ -8,6 +8,8 @@ from tercet.simulate import answer, random_comparisons
 from tercet.uses.quality import differences
 from tercet.uses.quality.counts import prepare
 
+pytestmark = pytest.mark.slow
+
 STUDIES, N, PEOPLE = 80, 8, 6
 
 

@@ -14,6 +14,8 @@ import tercet as tc
 from tercet.uses.scale.difference import find_questions, probability
 from tercet.uses.scale.goodness import goodness_of_fit
 
+pytestmark = pytest.mark.slow
+
 N, EACH, SIGMA = 7, 12, 0.25
 PSI = np.linspace(0.0, 1.0, N) ** 1.5
 QUADS = np.array(list(combinations(range(N), 4)))  # all that do not overlap: 35
