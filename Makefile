@@ -21,7 +21,7 @@ test: setup            ## all tests, on two processes; each file stays on one
 	$(RUN) -m pytest -n 2 --dist loadfile
 
 quick: setup           ## the tests that are not marked slow: what to run after every edit
-	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow"
+	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
 
 lint: setup            ## style and types
 	$(VENV)/bin/ruff check .

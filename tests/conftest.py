@@ -6,6 +6,8 @@ from benchmarks.data import HOW_TO_FIND, find_data
 
 import tercet as tc
 
+pytest.register_assert_rewrite("tests.pages")
+
 
 @pytest.fixture
 def data_folder(monkeypatch):

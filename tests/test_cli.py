@@ -73,6 +73,7 @@ def test_nothing_heavy_is_loaded_for_help():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_reproduce_says_where_everything_is(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     assert main(["reproduce", "1", "mixture", "--out", str(out), "--jobs", "1"]) == 0
@@ -143,6 +144,7 @@ sys.exit(main())
     assert done.stderr.strip() == "tercet: interrupted."
 
 
+@pytest.mark.slow
 def test_an_interruption_that_is_to_be_ignored_is():
     code = """
 import os, signal, sys
@@ -262,6 +264,7 @@ def test_warnings_are_lines_too_and_told_once(happens, capsys):
 SHELL = "import sys; from tercet.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet():
     for arguments in (["datasets"], ["--help"]):
         command = [sys.executable, "-c", SHELL, *arguments]
@@ -272,6 +275,7 @@ def test_a_closed_pipe_is_quiet():
             assert process.wait() == 0
 
 
+@pytest.mark.slow
 def test_no_output_stream_at_all_is_fine():
     code = f"import sys; sys.stdout = None; sys.argv[1:] = ['datasets']; {SHELL}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -257,6 +257,7 @@ def test_check_counts(tercet):
     assert tercet("check", "answers.csv")[1].startswith("160 answers")
 
 
+@pytest.mark.slow
 def test_dimension(tercet, folder, answers):
     how = ["--dimensions", "1-2", "--quick", "--folds", 3, "--repeats", 2]
     code, out, _ = tercet("dimension", "answers.csv", *how, "--json", "-o", "dimension.csv")
@@ -691,6 +692,7 @@ def test_names_that_a_terminal_would_obey(tercet, folder):
         assert "\x07" not in out + err, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_leaves_nothing_half_written(folder, sent):
     long = ["posterior", "answers.csv", "--samples", "1000000", "-o", "never.npz"]

@@ -37,6 +37,7 @@ def converted(folder, file, *columns, kind=int):
 TRIPLET = ("anchor", "closer", "farther")
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", LOADERS)
 def test_sizes_are_those_of_the_catalogue(name):
@@ -87,6 +88,7 @@ def test_breast_cancer_needs_no_file(monkeypatch):
     assert "malignant 212, benign 357" in repr(data)
 
 
+@pytest.mark.slow
 @needs_data
 def test_food():
     data = datasets.load_food()
@@ -116,6 +118,7 @@ def test_cars():
     assert (data.labels == np.where(classes == "offroad_suv", "off-road", classes)).all()
 
 
+@pytest.mark.slow
 @needs_data
 def test_material_keeps_the_votes_of_the_minority():
     data = datasets.load_material()
@@ -154,6 +157,7 @@ def test_music_leaves_out_artists_compared_with_themselves():
     assert list(data.names) == artists.tolist()
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     ("which", "file"),

@@ -326,6 +326,7 @@ def test_it_reads_as_a_table_and_as_words(compared):
     assert max(map(len, compared.verdict.splitlines())) > 0
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_for_any_number_of_threads(compared):
     models = [quick(tc.STE(2)), quick(tc.CKL(2), learn=("exponent", "mu")), tc.SOE(2, n_init=1)]
     again = tc.compare_models(answers(repeats=2), models, random_state=0, n_jobs=1)
@@ -360,6 +361,7 @@ def test_a_hold_out_is_matched_by_name():
     assert found[0] == pytest.approx(found[1]) == pytest.approx(found[2])
 
 
+@pytest.mark.slow
 def test_screens_are_left_out_whole_where_they_have_several_answers():
     model = [quick(tc.STE(2), n_samples=20)]
     T = answers(screens=np.arange(60) // 2)

@@ -321,6 +321,7 @@ def test_gains_are_differences_of_what_is_left_out(found):
         assert row.gain.value == pytest.approx(nats)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits(found):
     T = answers(size=2.0)
     assert repr(quick(T, n_jobs=2)) == repr(found)

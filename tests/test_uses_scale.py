@@ -306,6 +306,7 @@ def test_ends_in_the_middle_are_counted():
     assert "25.0%" in str(scale)
 
 
+@pytest.mark.slow
 def test_distance_models_find_the_scale_too():
     points = np.linspace(0.0, 1.0, 8)[:, None] ** 1.5
     answers = noisy_triplets(points, 168, noise=0.2, random_state=0)
@@ -574,6 +575,7 @@ def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1(kk):
     assert best.fun == pytest.approx(-free.log_likelihood, abs=0.2)
 
 
+@pytest.mark.slow
 def test_alien_eggs_follow_the_physical_order(data_folder):
     """Perception need not equal physics, so the shape is not tested, only the order."""
     table = np.loadtxt(
