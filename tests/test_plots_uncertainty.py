@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta
 
@@ -15,11 +14,6 @@ from tercet.plots.shepard import shepard
 
 N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 2))
-
-
-@pytest.fixture
-def ax():
-    return Figure(figsize=(5, 5)).subplots()
 
 
 def ensemble(size=60, noise=0.3, **more):
