@@ -9,7 +9,7 @@ from tercet import diagnosis, recommended
 from tercet.answers.screens import weigh_screens
 from tercet.errors import InputError
 from tercet.posterior.maximum import model_at_maximum
-from tercet.posterior.settings import PRIORS
+from tercet.posterior.settings import check_learn
 from tercet.recommended import LEARNED, chain_sizes
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
@@ -99,8 +99,8 @@ def test_it_is_a_maximum():
 
     def energy(model):
         total = clone(model).set_params(random_state=0, n_init=5).fit(ANSWERS).loss_
-        for name in ("exponent", "mu"):
-            median, spread = PRIORS[name]
+        priors = check_learn(("exponent", "mu"), model.model())
+        for name, (median, spread) in priors.items():
             total += 0.5 * (np.log(getattr(model, name) / median) / spread) ** 2
         return total
 

@@ -1,1 +1,1 @@
-"""What people's answers are: the data that everything else takes."""
+"""Answers: what observers said, checked once and then trusted."""

@@ -14,12 +14,12 @@ from tercet.cli.common import (
     add_out,
     add_reading,
     effort_of,
-    read_answers,
+    load_answers,
     several,
-    share,
+    share_of_one,
 )
 from tercet.cli.maps import describe_map, save_map
-from tercet.cli.models import add_model, add_penalty, penalised
+from tercet.cli.models import add_model, add_penalty_option, penalised
 from tercet.cli.output import emit
 
 __all__ = ["add_to", "run"]
@@ -48,13 +48,13 @@ def add_to(commands: Any) -> None:
     )
     add_reading(parser)
     add_model(parser, "ckl, with --paper ste")
-    add_penalty(parser, ", and with --paper; with --model only")
+    add_penalty_option(parser, ", and with --paper; with --model only")
     parser.add_argument(
         "--samples", type=several, metavar="N", help="resamples (default: 200; 100 with --model)"
     )
     parser.add_argument(
         "--fraction",
-        type=share,
+        type=share_of_one,
         metavar="R",
         help="share of the answers in each; below 1 without replacement (default: 1)",
     )
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--paper settles --samples, --fraction, --unit and --penalty; leave them.")
     if options.model is None and options.penalty is not None and not options.paper:
         raise InputError("--penalty is for a --model; the recommended one has its own.")
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     kept = {"checkpoint": options.checkpoint, "device": options.device}
     effort = effort_of(options) | kept
     if options.paper:

@@ -15,14 +15,15 @@ from tercet.cli.common import (
     add_reading,
     count,
     effort_of,
-    natural,
-    read_answers,
+    load_answers,
+    natural_number,
     several,
     words,
 )
 from tercet.cli.maps import LEVEL, describe_map, save_map
-from tercet.cli.models import SAMPLED, add_model, learned_by, make_estimator
+from tercet.cli.models import PROBABILITIES, add_model, learned_by, make_estimator
 from tercet.cli.output import emit
+from tercet.text import counted
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -53,7 +54,7 @@ def add_to(commands: Any) -> None:
         examples=EXAMPLES,
     )
     add_reading(parser)
-    add_model(parser, "ckl, with --paper ste", SAMPLED)
+    add_model(parser, "ckl, with --paper ste", PROBABILITIES)
     parser.add_argument(
         "--samples",
         type=several,
@@ -62,7 +63,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--warmup",
-        type=natural,
+        type=natural_number,
         metavar="N",
         help="maps of each chain that come before and are thrown away (default: 500; 200 on a GPU)",
     )
@@ -110,8 +111,8 @@ def run(options: argparse.Namespace) -> int:
         maker = Posterior(options.dim, **changes, **effort)
     else:
         estimator = make_estimator(options.model, options.dim)
-        maker = Posterior(estimator, **({"learn": learned_by(options.model)} | changes), **effort)
-    maker.fit(read_answers(options).triplets)
+        maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
+    maker.fit(load_answers(options).triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)
@@ -148,7 +149,7 @@ def _parameters(ensemble: Ensemble) -> dict[str, dict[str, float]]:
 def _about_chains(maker: Posterior) -> str:
     name, diagnostics = type(maker.embedder).__name__, maker.diagnostics_
     n_chains = maker.ensemble_.n_chains
-    made = f"{name}, {n_chains} chain{'' if n_chains == 1 else 's'}"
+    made = f"{name}, {counted(n_chains, 'chain')}"
     if diagnostics is None:
         return f"{made}, too short to be checked."
     trust = "have not converged" if diagnostics.problems else "agree"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.engine.blas import one_blas_thread
 from tercet.estimators import CKL
-from tercet.posterior.chains import find_modes
+from tercet.parallel import one_blas_thread
 from tercet.posterior.draw import build_target
+from tercet.posterior.mode import find_modes
 from tercet.posterior.posterior import Posterior
 from tercet.posterior.settings import first_theta, natural
 from tercet.recommended import LEARNED, PENALTY
@@ -38,8 +38,7 @@ def model_at_maximum(triplets: Triplets, n_components: int) -> CKL:
     with one_blas_thread():
         target = build_target(plan, triplets)
         theta = first_theta(plan.learn, plan.model)
-        modes = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1)
-    best = min(modes, key=lambda mode: mode.energy)
+        best = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1).mode
     found = natural(plan.learn, best.theta[None])
     exponent, mu = (float(f"{found[name][0]:.{_DIGITS}g}") for name in ("exponent", "mu"))
     return CKL(n_components, exponent=exponent, mu=mu, penalty=PENALTY)
