@@ -111,7 +111,7 @@ def test_the_sets_have_the_limit_too(tmp_path, monkeypatch):
     packed.write_bytes(gzip.compress(bytes(30_000)))
     monkeypatch.setattr(fetch, "gunzip", lambda *a, cure: bounded.gunzip(*a, 1000, cure=cure))
     with pytest.raises(InputError, match=r"unpack to more than 1000 bytes.*the published one"):
-        fetch.read_bytes(packed)
+        fetch.read_unpacked(packed)
     with tarfile.open(archive, "w:xz") as tar:
         for name in ("one.json", "two.json"):
             member = tarfile.TarInfo(name)
@@ -153,7 +153,7 @@ def test_a_pipe_without_a_writer_is_given_up(tmp_path, no_waiting):
     os.mkfifo(path)
     with pytest.raises(InputError, match="is a pipe into which nobody wrote for 0 seconds"):
         tc.read_triplets(path)
-    for wanted in (tc.open_triplets, fetch.read_bytes, fetch.read_tar):
+    for wanted in (tc.open_triplets, fetch.read_unpacked, fetch.read_tar):
         with pytest.raises(InputError, match="is a pipe or a device; here a file on the disk"):
             wanted(path)
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from tercet.errors import InputError
 from tercet.observers import whole_observers
 from tercet.refusals import reject_cells, reject_rows
-from tercet.telling import closest, first_again, shown
-from tercet.telling import listing as listing
+from tercet.text import closest, first_again, shown
 from tercet.titles import COLUMNS as COLUMNS
 from tercet.titles import find_columns, find_times, is_missing, time_unit
 

@@ -21,14 +21,14 @@ from tercet.datasets.fetch import (
     find_folder,
     locate,
     published,
-    read_bytes,
     read_json,
     read_lines,
     read_rows,
     read_table,
     read_tar,
+    read_unpacked,
     reading,
-    require,
+    require_files,
 )
 from tercet.errors import InputError
 from tercet.triplets import Triplets
@@ -133,10 +133,10 @@ def load_food() -> Dataset:
     folder = find_folder(entry)
     if folder is None:
         paths = download(entry, *published(f"{entry.folder}/raw-json"))
-        contents = {path.name: read_bytes(path) for path in paths}
+        contents = {path.name: read_unpacked(path) for path in paths}
         source = paths[0].parent
     else:
-        (source,) = require(folder, "original_raw-json.tar.xz")
+        (source,) = require_files(folder, "original_raw-json.tar.xz")
         contents = read_tar(source)
     (dishes,) = locate(entry, "original_ingredients.json")
     with reading(source):
@@ -237,7 +237,7 @@ def _read_things(folder: Path, which: str) -> _Things:
     """Return the answers from the tables in TERCET_DATA."""
     known = which == "participants"
     table = "oddoneout_by_participant.csv" if known else "oddoneout_random50k.csv"
-    path, listed = require(folder, table, "objects.csv")
+    path, listed = require_files(folder, table, "objects.csv")
     numbers = ["similar1", "similar2", "odd", *(["participant"] if known else [])]
     columns = read_table(path, *numbers, *(["split"] if known else []))
     with reading(path):
@@ -324,7 +324,7 @@ def load_music() -> Dataset:
         with reading(listed):
             names = [artists[number - 1] for number in occurring]
     else:
-        (listed,) = require(folder, "objects.csv")
+        (listed,) = require_files(folder, "objects.csv")
         names = read_table(listed, "artist_inferred")[0].tolist()
     distinct = (np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)
     left_out = int((~distinct).sum())
@@ -344,7 +344,7 @@ def _read_matlab(path: Path, name: str) -> Ints:
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
-    content = io.BytesIO(read_bytes(path))
+    content = io.BytesIO(read_unpacked(path))
     with reading(path):
         try:
             found: Ints = loadmat(content, variable_names=[name])[name].astype(np.int64)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from tercet.bounded import MAX_BYTES, check_size, gunzip, require_plain
 from tercet.datasets.catalogue import Entry
 from tercet.errors import InputError, TercetError
-from tercet.telling import listed
+from tercet.text import listed
 
 __all__ = [
     "Ints",
@@ -39,15 +39,15 @@ __all__ = [
     "find_folder",
     "locate",
     "published",
-    "read_bytes",
     "read_json",
     "read_lines",
     "read_rows",
     "read_sources",
     "read_table",
     "read_tar",
+    "read_unpacked",
     "reading",
-    "require",
+    "require_files",
 ]
 
 Ints = NDArray[np.int64]
@@ -63,7 +63,7 @@ _LONG = 200  # characters, from which what a library says of a lost connection i
 Canonical = Callable[[Path], bytes]
 
 
-class Source(NamedTuple):
+class PublishedFile(NamedTuple):
     """A published file: its name in the cache, what is checked, and its address."""
 
     name: str
@@ -73,7 +73,7 @@ class Source(NamedTuple):
 
 
 @cache
-def read_sources() -> dict[str, Source]:
+def read_sources() -> dict[str, PublishedFile]:
     """Return the published files by their name in the cache: the table ``sources.txt``."""
     text = files("tercet.datasets").joinpath("sources.txt").read_text("utf-8")
     sources = {}
@@ -81,7 +81,7 @@ def read_sources() -> dict[str, Source]:
         if line and not line.startswith("#"):
             name, checked, url = line.split()
             check, digest = checked.split(":")
-            sources[name] = Source(name, check, digest, url)
+            sources[name] = PublishedFile(name, check, digest, url)
     return sources
 
 
@@ -104,7 +104,7 @@ def find_folder(entry: Entry, folder: str = "") -> Path | None:
     return found if found.is_dir() else None
 
 
-def require(folder: Path, *names: str) -> list[Path]:
+def require_files(folder: Path, *names: str) -> list[Path]:
     """Return files that must be in a folder of TERCET_DATA, each plain or gzipped."""
     paths = []
     for name in names:
@@ -122,7 +122,7 @@ def locate(entry: Entry, *names: str) -> list[Path]:
     """Return files that are called the same in TERCET_DATA and in the cache."""
     folder = find_folder(entry)
     if folder is not None:
-        return require(folder, *names)
+        return require_files(folder, *names)
     return download(entry, *(f"{entry.folder}/{name}" for name in names))
 
 
@@ -152,7 +152,7 @@ def download(entry: Entry, *names: str, canonical: Canonical | None = None) -> l
 
 
 def _fetch(
-    pooch: Any, entry: Entry, source: Source, folder: Path, canonical: Canonical | None
+    pooch: Any, entry: Entry, source: PublishedFile, folder: Path, canonical: Canonical | None
 ) -> Path:
     """Return one file of the cache; what does not pass its check is not kept."""
     path = folder / source.name
@@ -178,14 +178,14 @@ def _fetch(
     return path
 
 
-def _has_content(path: Path, source: Source, canonical: Canonical) -> bool:
+def _has_content(path: Path, source: PublishedFile, canonical: Canonical) -> bool:
     try:
         return hashlib.sha256(canonical(path)).hexdigest() == source.digest
     except ValueError:
         return False
 
 
-def _refusal(entry: Entry, source: Source) -> str:
+def _refusal(entry: Entry, source: PublishedFile) -> str:
     return (
         f"{entry.title}: the {source.check} of what {source.url} sent is not that of the published "
         "file, so it was not kept. The transfer was damaged or the file has changed; try again, or "
@@ -218,7 +218,7 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_unpacked(path: Path) -> bytes:
     """Return what is in a file, unpacked if its name ends in .gz."""
     require_plain(path)
     with reading(path):
@@ -229,7 +229,7 @@ def read_bytes(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     """Return what a JSON file says."""
     with reading(path):
-        return json.loads(read_bytes(path))
+        return json.loads(read_unpacked(path))
 
 
 def read_rows(path: Path) -> Ints:
@@ -244,7 +244,7 @@ def read_rows(path: Path) -> Ints:
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text that are not blank."""
     with reading(path):
-        return [line.strip() for line in read_bytes(path).decode().splitlines() if line.strip()]
+        return [line.strip() for line in read_unpacked(path).decode().splitlines() if line.strip()]
 
 
 def canonical_rows(path: Path) -> bytes:
@@ -260,7 +260,7 @@ def canonical_lines(path: Path) -> bytes:
 def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
     """Return columns (m,) of a CSV file with a header, as text."""
     with reading(path):
-        header, *rows = csv.reader(read_bytes(path).decode("utf-8-sig").splitlines())
+        header, *rows = csv.reader(read_unpacked(path).decode("utf-8-sig").splitlines())
         for name in columns:
             if name not in header:
                 raise InputError(f"{path} has no column {name!r}; it has {listed(header)}.")

@@ -24,7 +24,7 @@ from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.trials import ArrayRows, Beside, build, check_times
 from tercet.npz import UnreadableError, read_npy, read_npz
-from tercet.telling import listed
+from tercet.text import listed
 from tercet.titles import COLUMNS, EXTRAS
 from tercet.triplets import Triplets
 

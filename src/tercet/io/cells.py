@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.refusals import placed, reject_rows
-from tercet.telling import listed
+from tercet.text import counted, listed
 from tercet.titles import find_observer, is_missing
 
 __all__ = [
@@ -321,10 +321,6 @@ class Cells:
         return [_INTEGER.fullmatch(cell) is not None for cell in self.unique]
 
 
-def _cells(number: int) -> str:
-    return f"{number} cell{'' if number == 1 else 's'}"
-
-
 # --- from text --------------------------------------------------------------------------------
 
 
@@ -351,7 +347,7 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
             continue
         if len(row) != len(header):
             raise InputError(
-                f"{path}, line {line}: {_cells(len(row))} where the first line has "
+                f"{path}, line {line}: {counted(len(row), 'cell')} where the first line has "
                 f"{len(header)}. Every line needs the same number of cells."
             )
         codes.extend([place.setdefault(cell.strip(), len(place)) for cell in row])

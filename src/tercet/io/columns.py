@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tercet.errors import InputError
 from tercet.io.cells import Cells, is_number
-from tercet.telling import listed
+from tercet.text import listed
 from tercet.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, is_missing, plain_title
 
 __all__ = [

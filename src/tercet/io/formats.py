@@ -26,7 +26,7 @@ from tercet.io.salmon import SALMON
 from tercet.io.screens import SCREENS
 from tercet.io.tidy import TIDY
 from tercet.io.triplettools import TRIPLETTOOLS
-from tercet.telling import alike, list_alike
+from tercet.text import alike, list_alike
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["FORMATS", "find_writer", "read_file", "read_opened", "read_triplets", "write_triplets"]

@@ -21,7 +21,7 @@ from tercet.errors import InputError
 from tercet.io.cells import Cells, first_row, read_cells, read_words
 from tercet.io.columns import reject_repeated_header
 
-__all__ = ["InputFile", "parse_json"]
+__all__ = ["InputFile", "decode_json"]
 
 _CURE = "save it as CSV with the encoding UTF-8"
 
@@ -184,10 +184,10 @@ class InputFile:
     @cached_property
     def json(self) -> Any:
         """The file as JSON."""
-        return parse_json(self.path, self.text)
+        return decode_json(self.path, self.text)
 
 
-def parse_json(path: str, text: str) -> Any:
+def decode_json(path: str, text: str) -> Any:
     """Read JSON, whatever is wrong with it being said with its line."""
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)

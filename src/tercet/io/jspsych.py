@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells, whole_numbers
-from tercet.io.inputfile import InputFile, parse_json
+from tercet.io.inputfile import InputFile, decode_json
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
@@ -115,7 +115,7 @@ def _json(cell: str) -> Any:
     if cell[:1] not in ("[", "{", '"'):
         return None
     try:
-        return parse_json("", cell)
+        return decode_json("", cell)
     except InputError:
         return None
 
@@ -207,7 +207,7 @@ def _trials(file: InputFile) -> Iterator[Any]:
     """The trials in JSON: a list of them, or of such lists, or one list on each line (JATOS)."""
     lines = [line for line in file.text.splitlines() if line.strip()]
     if len(lines) > 1 and all(line.strip()[0] + line.strip()[-1] == "[]" for line in lines):
-        content = parse_json(file.path, "[" + ",\n".join(lines) + "]")
+        content = decode_json(file.path, "[" + ",\n".join(lines) + "]")
     else:
         content = file.json
     if isinstance(content, dict):

@@ -8,8 +8,6 @@ the ranks of the stimuli, from 1, and the column resp (Knoblauch & Maloney, J. S
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.questions import find_questions
 from tercet.checks import row_number
 from tercet.errors import InputError
 from tercet.files import write_whole
@@ -26,6 +25,7 @@ from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.tidy import check_text, texts_of
 from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
+from tercet.tables import to_csv
 from tercet.titles import EXTRAS
 from tercet.triplets import Triplets
 
@@ -169,15 +169,12 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
     for word in ("observer", "response_time"):
         if (known := getattr(triplets, EXTRAS[word])) is not None:
             titles, columns = [*titles, word], [*columns, known]
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(titles)
     cells = (["" if cell != cell else cell for cell in column.tolist()] for column in columns)
     rows = list(zip(*cells, strict=True))
-    writer.writerows(rows[t] for t in triplets.each_vote())
+    text = to_csv(titles, (rows[t] for t in triplets.each_vote()))
     texts = texts_of(triplets) | {"names": []}  # stimuli are numbers
-    check_text(path, texts, text.getvalue())
-    write_whole(path, text.getvalue().encode("utf-8"))
+    check_text(path, texts, text)
+    write_whole(path, text.encode("utf-8"))
 
 
 def _reject_numbers(triplets: Triplets, path: Path) -> None:
@@ -193,12 +190,8 @@ def _reject_numbers(triplets: Triplets, path: Path) -> None:
 
 def _as_quads(triplets: Triplets) -> tuple[Ints, Ints]:
     """Quads (m, 4), each pair in rising order and the lower one first, and the answers (m,)."""
-    pairs = np.sort(triplets.pairs().reshape(-1, 2, 2), axis=2)
-    near, far = pairs[:, 0], pairs[:, 1]
-    near_first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
-    order = np.where(near_first[:, np.newaxis], [0, 1], [1, 0])
-    quads = np.take_along_axis(pairs, order[:, :, np.newaxis], axis=1).reshape(-1, 4)
-    return quads, near_first.astype(np.int64)
+    questions = find_questions(triplets)
+    return questions.pairs[questions.number], questions.first.astype(np.int64)
 
 
 def _as_triads(triplets: Triplets, path: Path) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.stimuli import name_by_label, name_by_position
 from tercet.io.trials import Trials, read_times, split_choice
-from tercet.telling import listed, shown
+from tercet.text import listed, shown
 
 __all__ = ["NEXT"]
 

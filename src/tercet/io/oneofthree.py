@@ -18,7 +18,7 @@ from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
-from tercet.telling import listed
+from tercet.text import listed
 
 __all__ = ["MOST_CENTRAL", "ODD_ONE_OUT"]
 

@@ -19,7 +19,7 @@ from tercet.io.reading import Format, Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
 from tercet.io.trials import Times, Trials, read_times
-from tercet.telling import listed
+from tercet.text import listed
 from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["LEFT_RIGHT", "PSYCHOPY"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tercet.errors import DataWarning, InputError, list_places
 from tercet.io.inputfile import InputFile
 from tercet.observers import label_observers, match_observers
-from tercet.telling import listed
+from tercet.text import counted, listed, plural
 from tercet.triplets import Triplets, restore
 
 __all__ = ["Catch", "Format", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
@@ -46,7 +46,7 @@ class Skipped:
         where = f" (the first: {self.first})" if self.first else ""
         if self.places:
             where = f" ({list_places(self.places)})"
-        return f"{_count(self.count, 'row')} {self.reason}{where}"
+        return f"{counted(self.count, 'row')} {self.reason}{where}"
 
 
 class Catch(NamedTuple):
@@ -103,14 +103,14 @@ class Reading:
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in plain words."""
-        answers, rows = _count(self.triplets.n_answers, "answer"), _count(self.rows, "row")
+        answers, rows = counted(self.triplets.n_answers, "answer"), counted(self.rows, "row")
         said = [f"Read as {self.title}: {answers} from {rows}."]
         said += [self.note] if self.note else []
         said += self.doubts
         said += [f"Left out: {each}." for each in self.skipped]
         if self.catch is not None:
             said += [
-                f"Kept apart: {_count(len(self.catch.passed), 'catch trial')}, "
+                f"Kept apart: {counted(len(self.catch.passed), 'catch trial')}, "
                 f"{np.count_nonzero(self.catch.passed)} passed."
             ]
         return said
@@ -157,7 +157,7 @@ class Reading:
         if not kept.any():
             raise InputError(f"{self.path}: no answer is left without these observers.")
         named = list(dict.fromkeys(map(str, observers)))
-        who_left = f"observer{'' if len(named) == 1 else 's'} {listed(named, 10)}"
+        who_left = f"{plural(len(named), 'observer')} {listed(named, 10)}"
         left = Skipped(f"by {who_left}", self._count_rows(~kept))
         catch = self.catch
         if catch is not None and catch.observers is not None:
@@ -184,7 +184,7 @@ class Reading:
         """Issue what was left out, and what may be wrong, as `DataWarning`."""
         for each in self.skipped:
             warnings.warn(
-                f"{self.path}: of {_count(self.rows, 'row')}, left out: {each}.",
+                f"{self.path}: of {counted(self.rows, 'row')}, left out: {each}.",
                 DataWarning,
                 stacklevel=stacklevel,
             )
@@ -192,17 +192,13 @@ class Reading:
             warnings.warn(f"{self.path}: {doubt}", DataWarning, stacklevel=stacklevel)
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def no_answers(path: str, rows: int, skipped: Sequence[Skipped], caught: int) -> str:
     """What to say of a file in which no row is an answer."""
     why = [str(each) for each in skipped]
-    why += [_count(caught, "catch trial")] if caught else []
+    why += [counted(caught, "catch trial")] if caught else []
     told = f": {'; '.join(why)}" if why else ""
     return (
-        f"{path}: none of {_count(rows, 'row')} is an answer{told}. Is this the right file, and "
+        f"{path}: none of {counted(rows, 'row')} is an answer{told}. Is this the right file, and "
         "are these the right columns?"
     )
 

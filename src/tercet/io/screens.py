@@ -14,7 +14,7 @@ from tercet.io.reading import Format, Options, Reading, count_skipped
 from tercet.io.stimuli import short_names
 from tercet.io.trials import BESIDE, build, find_beside, make_catch
 from tercet.memory import need_memory
-from tercet.telling import first_again, listed, shown
+from tercet.text import first_again, listed, shown
 from tercet.titles import is_missing
 
 __all__ = ["SCREENS"]

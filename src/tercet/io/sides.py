@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells
-from tercet.telling import listed, shown
+from tercet.text import listed, shown
 
 __all__ = ["KEYS", "Keys", "split_keys", "tell_sides", "unanswered"]
 

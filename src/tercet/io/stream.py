@@ -34,8 +34,8 @@ from tercet.errors import DataWarning, InputError, TercetError
 from tercet.io.cells import Cells, check_columns, make_cells
 from tercet.io.parquet import encode_column, import_pyarrow, refuse_parquet
 from tercet.npz import read_header
-from tercet.plain import parse
 from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
+from tercet.tables import parse_json
 from tercet.titles import COLUMNS, find_columns, is_missing
 from tercet.triplets import Triplets
 
@@ -340,7 +340,7 @@ def _array_file(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> 
 
 def _open_copy(folder: Path) -> StreamedTriplets:
     try:
-        about = parse((folder / _ABOUT).read_text("utf-8"))
+        about = parse_json((folder / _ABOUT).read_text("utf-8"))
         rows = _open_part(folder / _ROWS, None)
         if not isinstance(rows, _ArrayPart) or rows.length != about["length"]:
             raise ValueError("rows")

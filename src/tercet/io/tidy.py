@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +25,8 @@ from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.trials import Beside, Trials, read_times
 from tercet.observers import label_observers, settle_observers
-from tercet.telling import listed
+from tercet.tables import to_csv
+from tercet.text import listed
 from tercet.titles import COLUMNS, EXTRAS, find_columns, find_times
 from tercet.triplets import Triplets
 
@@ -135,13 +134,10 @@ def _write(triplets: Triplets, path: Path) -> None:
     columns = columns_of(triplets)
     if "response_time" in columns:
         columns["response_time"] = ["" if t != t else t for t in columns["response_time"]]
-    text = io.StringIO(newline="")
     delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    check_text(path, texts_of(triplets), text.getvalue(), delimiter)
-    data = text.getvalue().encode("utf-8")
+    text = to_csv(columns, zip(*columns.values(), strict=True), delimiter)
+    check_text(path, texts_of(triplets), text, delimiter)
+    data = text.encode("utf-8")
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
