@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tercet.analysis import cautions
+from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 from tercet.uses.predict import HeldOut
 

@@ -20,12 +20,12 @@ MODULES = {
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"terminal"},
-    {"errors", "compiled", "files", "limits", "npz", "plain", "progress", "telling"},
+    {"text"},
+    {"errors", "compiled", "files", "limits", "npz", "progress", "tables"},
     {"bounded", "observers", "refusals", "titles"},
-    {"checks", "memory", "numbering", "parallel", "provenance"},
+    {"checks", "memory", "parallel", "provenance"},
     {"triplets", "checkpoint"},
-    {"streamed"},
+    {"answers", "streamed"},
     {"diagnosis", "io", "models"},
     {"align", "engine"},
     {"accelerator", "metrics", "uncertainty"},

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tercet as tc
+from tercet.answers.questions import number_comparisons
 from tercet.errors import InputError
 from tercet.uses.predict import count_screens_once
-from tercet.uses.units import number_comparisons
 
 N = 10
 POINTS = tc.simulate.gaussian_mixture(N, random_state=3)[0]

@@ -179,7 +179,7 @@ def reliability_table(
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}.")
     p, true = check_probability(probability, truth)
-    right = np.where(p == 0.5, 0.5, (p > 0.5) == true)
+    right = predicted_correctly(p, true)
     certainty = np.maximum(p, 1.0 - p)
     edges = np.linspace(0.5, 1.0, bins + 1)
     place = np.searchsorted(edges[1:-1], certainty, side="right")
@@ -206,6 +206,11 @@ def expected_calibration_error(
     table = reliability_table(probability, truth, bins=bins)
     gap = np.abs(table.accuracy - table.confidence)
     return float(np.nansum(table.count * gap) / table.count.sum())
+
+
+def predicted_correctly(probability: Floats, truth: Bools | bool = True) -> Floats:
+    """1 where the likelier answer is true, 0 where it is not, ½ where p = ½ predicts nothing."""
+    return np.where(probability == 0.5, 0.5, (probability > 0.5) == truth)
 
 
 def calibration_limit(probability: ArrayLike, *, bins: int = 10) -> float:

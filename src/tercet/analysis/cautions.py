@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.uses.abstain.risk import percent
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.text import counted, percent
+from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck
@@ -31,7 +32,6 @@ __all__ = [
     "about_part",
     "about_people",
     "about_replicates",
-    "count_dimensions",
     "is_bold",
     "is_calibrated",
     "tell_calibration",
@@ -85,7 +85,7 @@ def about_dimension(estimate: DimensionEstimate | None, shown: int, most: int) -
         why = (
             "left-out answers are predicted no better than by a coin"
             if estimate.hangs_on is None
-            else f"the chains ended in different maps in {count_dimensions(estimate.hangs_on)}"
+            else f"the chains ended in different maps in {counted(estimate.hangs_on, 'dimension')}"
         )
         return (
             f"How many dimensions the answers need is not decided: {why}. The map has {shown} "
@@ -105,7 +105,7 @@ def about_dimension(estimate: DimensionEstimate | None, shown: int, most: int) -
         return f"{more}, the answers do not tell: more may be needed."
     return (
         f"{more} is not decided, for the chains ended in different maps in "
-        f"{count_dimensions(estimate.hangs_on)}: more may be needed."
+        f"{counted(estimate.hangs_on, 'dimension')}: more may be needed."
     )
 
 
@@ -257,8 +257,3 @@ def tell_calibration(found: HeldOut) -> str:
 def tell_p(p: float) -> str:
     """A p-value from simulations, which is never 0."""
     return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
-
-
-def count_dimensions(count: int) -> str:
-    """So many dimensions."""
-    return f"{count} dimension{'' if count == 1 else 's'}"

@@ -25,8 +25,8 @@ from tercet.analysis.cautions import (
     about_replicates,
 )
 from tercet.analysis.result import Analysis, Object, Settings
+from tercet.answers.questions import number_comparisons, number_units
 from tercet.bootstrap import Bootstrap
-from tercet.checks import listing
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
@@ -36,6 +36,7 @@ from tercet.io.reading import Reading
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.provenance import Seed, entropy_of, seed_for, versions
+from tercet.text import listing
 from tercet.triplets import Triplets, as_triplets
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.certainty import Certainty, certainty
@@ -47,7 +48,6 @@ from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.quality.counts import mentions
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
 from tercet.uses.scale.stimuli import order_of, renumber
-from tercet.uses.units import number_comparisons, number_units
 
 __all__ = ["LEARN", "analyse", "describe_objects"]
 

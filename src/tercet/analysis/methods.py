@@ -5,9 +5,9 @@ from __future__ import annotations
 from tercet.analysis.cautions import tell_p
 from tercet.analysis.from_answers import LEARN
 from tercet.analysis.result import Analysis
-from tercet.analysis.words import counted, provisional
+from tercet.analysis.words import provisional
+from tercet.text import counted, joined, percent, were
 from tercet.uncertainty import default_method
-from tercet.uses.abstain.risk import percent
 from tercet.uses.certainty import thin
 
 __all__ = ["citations", "methods", "results"]
@@ -24,12 +24,12 @@ def methods(analysis: Analysis) -> str:
     if analysis.triplets.shares_screens and counts.screens is not None:
         kind += f" from {counted(counts.screens, 'screen')}"
     left = "".join(
-        f" {counted(each.count, 'row')} of the file {each.reason} {_were(each.count)} left out."
+        f" {counted(each.count, 'row')} of the file {each.reason} {were(each.count)} left out."
         for each in analysis.reading.skipped
     )
     if (catch := analysis.reading.catch) is not None:
         many = len(catch.passed)
-        left += f" {counted(many, 'catch trial')} {_were(many)} kept apart."
+        left += f" {counted(many, 'catch trial')} {were(many)} kept apart."
     if analysis.triplets.weights is not None and analysis.triplets.votes is None:
         left += " The answers had the weights that the file gives them."
     return " ".join(
@@ -62,7 +62,7 @@ def _methods_dimension(analysis: Analysis) -> str:
         return analysis.dimension_note
     tried = [row.dimension for row in estimate.rows]
     more = "" if estimate.verdict == "decided" else " (perhaps more are needed)"
-    chosen = f"{d} {_were(d)} chosen{more}"
+    chosen = f"{d} {were(d)} chosen{more}"
     if estimate.dimension is None:
         chosen = f"none could be chosen ({d} are shown)"
     return (
@@ -99,8 +99,7 @@ def _methods_maker(analysis: Analysis) -> str:
         if found.agree
         else " The chains did not converge, so the map and all probabilities are provisional."
     )
-    *first, last = (_LEARNED[name] for name in LEARN)
-    learned = f"{', '.join(first)} and {last}"
+    learned = joined([_LEARNED[name] for name in LEARN])
     return (
         "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
         "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions, "
@@ -249,7 +248,3 @@ def citations(analysis: Analysis) -> list[str]:
             "Statistical Software 25(2), 2008.",
         ]
     return works
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"

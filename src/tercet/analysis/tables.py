@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -16,31 +13,14 @@ import numpy as np
 from tercet.analysis.result import Analysis
 from tercet.analysis.words import summary
 from tercet.metrics import reliability_table
-from tercet.plain import plain
+from tercet.tables import Table, json_ready
 from tercet.uses.certainty import Claim
 
-__all__ = ["MAKERS", "Cell", "Table", "as_dict", "tables"]
+__all__ = ["MAKERS", "Cell", "as_dict", "tables"]
 
 Cell = str | int | float | None
 
 CURVE_POINTS = 100  # of the risk–coverage curve, at most
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with a title; what is unknown is None."""
-
-    title: str
-    header: list[str]
-    rows: list[list[Cell]]
-
-    def csv(self) -> str:
-        """As CSV, numbers in full; unknown cells are empty."""
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows(self.rows)
-        return text.getvalue()
 
 
 def tables(analysis: Analysis) -> dict[str, Table]:
@@ -234,7 +214,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
         "settings": _without(dataclasses.asdict(analysis.settings), "n_jobs", "progress"),
         "versions": analysis.versions,
     }
-    simple: dict[str, Any] = plain(found)
+    simple: dict[str, Any] = json_ready(found)
     return simple
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from tercet.analysis.cautions import (
     MISFIT,
     WELL,
-    count_dimensions,
     is_calibrated,
     tell_calibration,
     tell_p,
 )
 from tercet.analysis.result import Analysis
-from tercet.uses.abstain.risk import percent
+from tercet.text import counted, joined, percent, wrap
 
-__all__ = ["counted", "in_lines", "provisional", "summary", "tell_why_above"]
-
-WIDTH = 100
+__all__ = ["in_lines", "provisional", "summary", "tell_why_above"]
 
 
 def summary(analysis: Analysis) -> list[str]:
@@ -34,7 +29,7 @@ def in_lines(analysis: Analysis) -> str:
     """The summary and what to be careful about, for a terminal."""
     said = [f"- {sentence}" for sentence in summary(analysis)]
     said += [f"! {warning}" for warning in analysis.cautions]
-    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said)
+    return "\n".join(wrap(line, indent="  ") for line in said)
 
 
 def provisional(analysis: Analysis) -> str:
@@ -89,7 +84,7 @@ def _about_dimension(analysis: Analysis) -> list[str]:
     tried = [row.dimension for row in estimate.rows]
     those = f"{tried[0]} to {tried[-1]}"
     if len(tried) < tried[-1] - tried[0] + 1:
-        those = f"{', '.join(map(str, tried[:-1]))} and {tried[-1]}"
+        those = joined(tried)
     said = f"{those} dimensions were tried"
     d = estimate.dimension
     if d is None:
@@ -98,8 +93,8 @@ def _about_dimension(analysis: Analysis) -> list[str]:
         best = max(estimate.rows, key=lambda row: row.accuracy.value)
         return [
             "How many the answers need is not decided, for the chains ended in different maps in "
-            f"{count_dimensions(estimate.hangs_on or tried[0])}. {said}: of single maps, those of "
-            f"{count_dimensions(best.dimension)} predict most left-out answers "
+            f"{counted(estimate.hangs_on or tried[0], 'dimension')}. {said}: of single maps, "
+            f"those of {counted(best.dimension, 'dimension')} predict most left-out answers "
             f"({percent(best.accuracy.value)})."
         ]
     place = tried.index(d)
@@ -118,7 +113,7 @@ def _about_dimension(analysis: Analysis) -> list[str]:
     else:
         parts.append(
             f"whether {more} predict better than {d} is not decided, for the chains ended in "
-            f"different maps in {count_dimensions(estimate.hangs_on)}"
+            f"different maps in {counted(estimate.hangs_on, 'dimension')}"
         )
     return [f"{said}: {', and '.join(parts)}."]
 
@@ -220,11 +215,3 @@ def _about_questions(analysis: Analysis) -> str:
         f"The question that would tell most now: is {names[anchor]} closer to {names[one]} or to "
         f"{names[other]}?"
     )
-
-
-# --- small words ------------------------------------------------------------------------------
-
-
-def counted(number: int, word: str) -> str:
-    """So many of something."""
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -12,14 +12,15 @@ from tercet.cli.common import (
     add_reading,
     count,
     dimensions,
-    natural,
+    load_answers,
+    natural_number,
     progress_of,
-    read_answers,
     several,
-    share,
+    share_of_one,
 )
 from tercet.cli.files import inputs_of, output_place
-from tercet.cli.output import say, to_json, without_python
+from tercet.cli.output import say, without_python
+from tercet.tables import to_json
 
 __all__ = ["add_to", "run"]
 
@@ -69,13 +70,13 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--level",
-        type=share,
+        type=share_of_one,
         default=0.95,
         metavar="P",
         help="of ellipses, and from which a comparison counts as certain (default: 0.95)",
     )
     parser.add_argument(
-        "--questions", type=natural, default=10, metavar="N", help="to suggest (default: 10)"
+        "--questions", type=natural_number, default=10, metavar="N", help="to suggest (default: 10)"
     )
     parser.add_argument(
         "-o",
@@ -101,8 +102,9 @@ def run(options: argparse.Namespace) -> int:
         out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
     if out is not None:
         check_target(out, *inputs_of(options))
+
     analysis = analyse(
-        read_answers(options),
+        load_answers(options),
         dimension=options.dim,
         dimensions=options.dimensions,
         samples=options.samples,

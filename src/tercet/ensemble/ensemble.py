@@ -344,7 +344,7 @@ class Ensemble(Held):
         probability: Callable[[Floats, Index, Index], Floats],
     ) -> Floats:
         """Probabilities of comparisons (m, 4), in parts whose table of distances fits."""
-        pairs, near, far = uncertainty.number_pairs(comparisons, self.n_objects)
+        pairs, near, far = uncertainty.find_pairs(comparisons, self.n_objects)
         if len(pairs) * len(self) <= LARGEST_TABLE or len(comparisons) == 1:
             return probability(table(pairs), near, far)
         halves = np.array_split(comparisons, 2)

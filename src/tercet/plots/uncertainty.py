@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tercet.answers.questions import count_comparisons
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.numbering import count_comparisons
 from tercet.plots.axes import COLOURS, new_axes
 from tercet.uses.certainty import Certainty, Shares, choose_comparisons, shares_of, thin
 

@@ -6,9 +6,8 @@ import base64
 from html import escape
 
 from tercet.analysis.result import Analysis
-from tercet.analysis.words import counted
 from tercet.report.pictures import draw_pictures
-from tercet.uses.abstain.risk import percent
+from tercet.text import counted, percent
 
 __all__ = ["card"]
 

@@ -27,7 +27,7 @@ from tercet.plots import (
 )
 from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
-from tercet.plots.words import LONGEST, families, plain
+from tercet.plots.fonts import LONGEST, drawable, families
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,7 +187,7 @@ def _rows(analysis: Analysis) -> Figure:
     ax = figure.subplots()
     for row, each in enumerate(objects):
         _mark(ax, each, [float(each.position[0])], [row], each.interval[0].tolist(), [row, row])
-    names = [plain(each.name, LONGEST) for each in objects]
+    names = [drawable(each.name, LONGEST) for each in objects]
     ax.set_yticks(range(len(objects)), names, fontfamily=families(names))
     for label, each in zip(ax.get_yticklabels(), objects, strict=True):
         label.set_gid(f"name-{each.number}")

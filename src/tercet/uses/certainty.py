@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tercet.answers.questions import count_comparisons, number_comparisons
 from tercet.ensemble import Ensemble
 from tercet.ensemble.averages import choose_sample
 from tercet.errors import InputError
-from tercet.numbering import count_comparisons
 from tercet.provenance import Seed
 from tercet.simulate import all_comparisons, random_comparisons
 from tercet.triplets import Triplets, as_triplets
-from tercet.uses.units import number_comparisons
 
 __all__ = [
     "Certainty",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from tercet.answers.questions import Index, deal, default_unit, number_units
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
@@ -16,8 +17,9 @@ from tercet.metrics import calibration_limit, expected_calibration_error
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, seed_for
+from tercet.text import percent
 from tercet.triplets import Triplets, as_triplets
-from tercet.uses.abstain.risk import RiskCoverage, percent, risk_coverage
+from tercet.uses.abstain.risk import RiskCoverage, risk_coverage
 from tercet.uses.predictive import (
     K_HAT,
     Floats,
@@ -27,7 +29,6 @@ from tercet.uses.predictive import (
     sum_by_unit,
     weights_of,
 )
-from tercet.uses.units import Index, deal, default_unit, number_units
 
 __all__ = ["METHODS", "HeldOut", "count_screens_once", "predict_held_out"]
 

@@ -10,6 +10,7 @@ from tercet.analysis.result import Analysis
 from tercet.report.markup import Section, items, name, paragraphs, text
 from tercet.report.parts import Parts
 from tercet.report.sections.opening import file_name
+from tercet.text import counted
 
 __all__ = ["downloads_section", "footer", "methods_section"]
 
@@ -30,7 +31,7 @@ def downloads_section(parts: Parts) -> Section:
     """Every table as CSV, and everything as JSON; names are in them exactly as in the file."""
     rows = []
     for key, found in parts.tables.items():
-        count = "1 row" if len(found.rows) == 1 else f"{len(found.rows)} rows"
+        count = counted(len(found.rows), "row")
         link = _link(f"{key}.csv", "text/csv", found.csv())
         rows.append(f"<li>{link}<span>{text(found.title)} ({count})</span></li>")
     everything = json.dumps(parts.analysis.to_dict(), allow_nan=False)

@@ -9,7 +9,7 @@ from tercet.analysis.result import Analysis
 from tercet.analysis.words import provisional
 from tercet.report.markup import Section, fold, name, paragraphs, prose, rows_of, table, text
 from tercet.report.parts import Parts
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent
 from tercet.uses.certainty import Claim
 
 __all__ = ["comparisons_section"]

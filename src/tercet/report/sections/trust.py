@@ -10,7 +10,7 @@ from tercet.analysis.result import Analysis
 from tercet.analysis.words import tell_why_above
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.predict import HeldOut
 from tercet.uses.scale import GoodnessOfFit

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from tercet.bounded import MAX_BYTES, gunzip, is_gzipped, read_bytes
 from tercet.errors import InputError
 from tercet.io.cells import Cells, first_row, read_cells, read_words
-from tercet.io.headers import reject_repeated_header
+from tercet.io.columns import reject_repeated_header
 
-__all__ = ["Source", "parse_json"]
+__all__ = ["InputFile", "decode_json"]
 
 _CURE = "save it as CSV with the encoding UTF-8"
 
 
-class Source:
+class InputFile:
     """A file to be read; whatever is asked for is worked out once.
 
     Parameters
@@ -62,7 +62,7 @@ class Source:
         self.named: frozenset[str] = frozenset()
         self._also: frozenset[str] = frozenset()
 
-    def with_titles(self, also: Iterable[str]) -> Source:
+    def with_titles(self, also: Iterable[str]) -> InputFile:
         """The same file with other titles in effect; it is not opened again."""
         other = copy.copy(self)
         other._also = frozenset(word.lower() for word in also)
@@ -184,10 +184,10 @@ class Source:
     @cached_property
     def json(self) -> Any:
         """The file as JSON."""
-        return parse_json(self.path, self.text)
+        return decode_json(self.path, self.text)
 
 
-def parse_json(path: str, text: str) -> Any:
+def decode_json(path: str, text: str) -> Any:
     """Read JSON, whatever is wrong with it being said with its line."""
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)

@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet import InputError, Triplets, simulate
-from tercet.uses.units import UNITS, deal, default_unit, number_comparisons, number_units
+from tercet.answers.questions import (
+    UNITS,
+    deal,
+    default_unit,
+    find_questions,
+    number_comparisons,
+    number_units,
+)
 
 N = 6
 
@@ -142,3 +149,30 @@ def test_another_draw_deals_otherwise():
 def test_folds_that_cannot_be(k):
     with pytest.raises(InputError, match=rf"3 units for {k} folds; use 2 to 3"):
         deal(np.array([0, 1, 2, 2]), k, np.random.default_rng(0))
+
+
+# --- the questions themselves -----------------------------------------------------------------
+
+
+@given(st.one_of(triplets(), quadruplets()))
+def test_questions_have_their_pairs_in_order_and_rows_say_which_is_nearer(rows):
+    answers = Triplets(rows, n_objects=N)
+    found = find_questions(answers)
+    near, far = np.sort(answers.pairs()[:, :2], axis=1), np.sort(answers.pairs()[:, 2:], axis=1)
+    asked = found.pairs[found.number]
+    first, second = asked[:, :2], asked[:, 2:]
+    np.testing.assert_array_equal(np.where(found.first[:, None], first, second), near)
+    np.testing.assert_array_equal(np.where(found.first[:, None], second, first), far)
+    assert all(tuple(one) < tuple(other) for one, other in found.pairs.reshape(-1, 2, 2))
+    assert len(np.unique(found.pairs, axis=0)) == len(found.pairs)
+
+
+@given(st.one_of(triplets(), quadruplets()))
+def test_counts_are_of_rows_and_of_either_answer(rows):
+    found = find_questions(Triplets(rows, n_objects=N))
+    counts = found.counts(np.arange(1.0, len(rows) + 1.0))
+    for question, (second, first) in enumerate(counts):
+        asked = found.number == question
+        weights = np.arange(1.0, len(rows) + 1.0)
+        assert first == weights[asked & found.first].sum()
+        assert second == weights[asked & ~found.first].sum()

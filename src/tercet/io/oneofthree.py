@@ -1,7 +1,12 @@
-"""Three objects are shown, and one of them is singled out: two triplets of one screen."""
+"""One of three objects is singled out, as the odd one out or the most central: two triplets.
+
+Odd ones out are the answers of THINGS and VICE; most central ones those of the survey of cars by
+Kleindessner and von Luxburg. The two triplets are of one screen.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,26 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
-from tercet.io.answered import rename
 from tercet.io.cells import Cells
-from tercet.io.choices import BESIDE, Choices, beside, reject_equal
-from tercet.io.reading import Options, Reading, count_skipped
-from tercet.io.source import Source
-from tercet.telling import listed
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
+from tercet.text import listed
 
-__all__ = ["Threes"]
+__all__ = ["MOST_CENTRAL", "ODD_ONE_OUT"]
 
 _CURE = "Three different objects are compared; correct or remove the line."
 
 
 @dataclass(frozen=True)
-class Threes:
+class _Layout:
     """A format in which one of three objects is singled out.
 
     Attributes
     ----------
-    name, title : str
-        As in `Format`.
     one : sequence of str
         What the column of the one that was singled out may be called; the first is our word.
     others : sequence of pairs of str
@@ -43,8 +45,6 @@ class Threes:
         Titles of columns whose numbers are labels and do not start at 0.
     """
 
-    name: str
-    title: str
     one: Sequence[str]
     others: Sequence[tuple[str, str]]
     shown: Sequence[tuple[str, str, str]]
@@ -52,13 +52,13 @@ class Threes:
     answers: tuple[tuple[int, int, int], tuple[int, int, int]]
     labelled: Sequence[str] = ()
 
-    def matches(self, source: Source) -> bool:
+    def matches(self, file: InputFile) -> bool:
         """Whether the file has the titles of one of the layouts."""
-        return self._layout(source.titles) is not None
+        return self._layout(file.titles) is not None
 
-    def read(self, source: Source, options: Options) -> Reading:
+    def read(self, file: InputFile, options: Options) -> Reading:
         """Read a file with titles, or one of 3 or 4 columns of numbers without any."""
-        table = self._table(source, options)
+        table = self._table(file, options)
         layout = self._layout({title.lower() for title in table.header})
         if layout is None:
             found = listed(table.header)
@@ -67,33 +67,28 @@ class Threes:
                 f"found: {found}. Say which is which with columns, or add a header."
             )
         one, *others = (table.need(title) for title in layout)
-        rows = len(table)
-        unanswered = table.blank([one])[:, 0]
-        skipped = count_skipped("without an answer", unanswered, table.line)
-        table = table.take(~unanswered)
+        trials = Trials.of(table).skip(table.blank([one])[:, 0], "without an answer")
+        table = trials.table
         codes = _single_out(table, one, others)[:, self.answers].reshape(-1, 3)
         labels = any(title in self.labelled for title in layout)
-        known = beside(table)
-        choices = Choices(
-            table.text(codes) if labels else table.objects(codes, options.names),
-            np.repeat(np.arange(len(table)), 2),
-            known.known | {"screens": np.arange(len(table))},
-            table.line,
-            table.where,
-            known.times,
-        )
-        return choices.read(table.path, options, self.name, self.title, rows=rows, skipped=skipped)
+        cells, names = table.objects(codes, options.names, positions=True)
+        if labels:
+            cells, names = table.text(codes), options.names
+        screens = np.arange(len(table))
+        beside = find_beside(table).of_screens(screens)
+        options = options._replace(names=names)
+        return trials.build(cells, options, beside, trial=np.repeat(screens, 2))
 
-    def _table(self, source: Source, options: Options) -> Cells:
-        if options.columns or self.matches(source):
+    def _table(self, file: InputFile, options: Options) -> Cells:
+        if options.columns or self.matches(file):
             known = [self.one, *self.others, *self.shown, BESIDE]
             words = list(dict.fromkeys(word for group in known for word in group))
-            return rename(source.table, options.columns, words)
-        table = source.headerless
+            return file.table.renamed(options.columns, words)
+        table = file.headerless
         width = len(table.header)
         if width in (3, 4) and all(table.is_integer()[code] for code in table.codes[0]):
             return table.titled([*self.headerless, "observer"][:width])
-        return source.cells
+        return file.cells
 
     def _layout(self, titles: set[str] | frozenset[str]) -> tuple[str, ...] | None:
         """The titles of the one and of the others, or of all three, if they are all there."""
@@ -105,29 +100,15 @@ class Threes:
 
 
 def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int64]:
-    """Which of three objects was singled out, and the two others.
+    """Which object was singled out, and the two others in the order of their columns, (rows, 3).
 
-    Parameters
-    ----------
-    table : Cells
-    one : int
-        The column of the one that was singled out.
-    shown : sequence of two or three ints
-        The columns of the two others, or of all three.
-
-    Returns
-    -------
-    (rows, 3) integers
-        The one, and the two others in the order of their columns: codes into ``table.unique``.
+    ``one`` is its column, ``shown`` are the columns of the two others, or of all three.
     """
     table.reject_blank(shown)
-    for i, first in enumerate(shown):
-        for second in shown[i + 1 :]:
-            reject_equal(table, first, second, _CURE)
+    reject_equal(table, [*itertools.combinations(shown, 2)], _CURE)
     chosen, codes = table.column(one), table.codes[:, list(shown)]
     if len(shown) == 2:
-        for other in shown:
-            reject_equal(table, one, other, _CURE)
+        reject_equal(table, [(one, other) for other in shown], _CURE)
         return np.column_stack([chosen, codes])
     is_one = codes == chosen[:, np.newaxis]
 
@@ -139,3 +120,38 @@ def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int6
     reason = f"whose {table.header[one]} was not shown"
     table.reject(~is_one.any(axis=1), describe, "Correct or remove the line.", reason)
     return np.column_stack([chosen, codes[~is_one].reshape(-1, 2)])
+
+
+_ODD_ONE_OUT = _Layout(
+    one=("odd", "odd_one_out", "oddoneout", "odd-one-out"),
+    others=(("similar1", "similar2"), ("similar_1", "similar_2"), ("pair1", "pair2")),
+    shown=(("object1", "object2", "object3"), ("image1", "image2", "image3")),
+    headerless=("similar1", "similar2", "odd"),  # as in the texts of THINGS
+    answers=((1, 2, 0), (2, 1, 0)),  # the others are closer to each other than to the odd one
+)
+_MOST_CENTRAL = _Layout(
+    one=("central", "chosen_center", "chosen_centre", "center", "centre"),
+    others=(("other1", "other2"), ("other_1", "other_2")),
+    shown=(  # the first as in the survey of cars
+        ("triplet_object_1", "triplet_object_2", "triplet_object_3"),
+        ("object1", "object2", "object3"),
+    ),
+    headerless=("central", "other1", "other2"),
+    answers=((1, 0, 2), (2, 0, 1)),  # each of the others is closer to the central one
+    labelled=("triplet_object_1",),
+)
+
+ODD_ONE_OUT = Format(
+    "odd-one-out",
+    "a table of odd ones out",
+    "columns similar1, similar2, odd (or object1, object2, object3, odd)",
+    _ODD_ONE_OUT.matches,
+    _ODD_ONE_OUT.read,
+)
+MOST_CENTRAL = Format(
+    "most-central",
+    "a table of most central ones",
+    "columns central, other1, other2 (or object1, object2, object3, central)",
+    _MOST_CENTRAL.matches,
+    _MOST_CENTRAL.read,
+)

@@ -1,6 +1,6 @@
 """One evaluation of a large problem, spread over threads.
 
-The problem is cut into a fixed number of parts and the parts are summed in order: the number of
+The problem is cut into a fixed number of chunks and the chunks are summed in order: the number of
 threads changes the time, never the bits.
 """
 
@@ -16,13 +16,15 @@ from tercet.engine.kernels import add_laplacian, add_penalty, add_rows, edge_len
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
-PARTS = 8
+CHUNKS = 8
 
 Add = Callable[[Array, Array], float]
 Map = Callable[..., Iterable[Any]]  # of a pool of threads, or Python's own
 
 
-def loss_in_parts(code: int, p: float, q: float, penalty: float, problem: Problem, run: Map) -> Add:
+def loss_in_chunks(
+    code: int, p: float, q: float, penalty: float, problem: Problem, run: Map
+) -> Add:
     """Return the function that takes an embedding, writes the gradient and returns the loss."""
 
     def rows(span: slice, X: Array, gradient: Array) -> float:
@@ -40,7 +42,7 @@ def loss_in_parts(code: int, p: float, q: float, penalty: float, problem: Proble
 
 
 def with_penalty(penalty: float, add: Add) -> Add:
-    """The loss whose parts ``add`` sums, and the penalty on the sum of squares."""
+    """The loss whose chunks ``add`` sums, and the penalty on the sum of squares."""
 
     def loss(X: Array, gradient: Array) -> float:
         gradient[:] = 0.0
@@ -50,17 +52,17 @@ def with_penalty(penalty: float, add: Add) -> Add:
 
 
 def sum_rows(rows: Callable[[slice, Array, Array], float], size: int, run: Map) -> Add:
-    """Row form: ``rows(span, X, gradient)`` adds the gradient of a part and returns its loss."""
+    """Row form: ``rows(span, X, gradient)`` adds the gradient of a chunk and returns its loss."""
 
-    def part(span: slice, X: Array) -> tuple[float, Array]:
+    def chunk(span: slice, X: Array) -> tuple[float, Array]:
         gradient = np.zeros_like(X)
         return rows(span, X, gradient), gradient
 
     def add(X: Array, gradient: Array) -> float:
         total = 0.0
-        for loss, part_gradient in run(lambda span: part(span, X), spans(size)):
+        for loss, own_gradient in run(lambda span: chunk(span, X), spans(size)):
             total += loss
-            gradient += part_gradient
+            gradient += own_gradient
         return total
 
     return add
@@ -69,9 +71,9 @@ def sum_rows(rows: Callable[[slice, Array, Array], float], size: int, run: Map) 
 def sum_edges(
     slopes: Callable[[slice, Array, Array], float], edges: Index, size: int, run: Map
 ) -> Add:
-    """Edge form: ``slopes(span, lengths, w)`` adds the slopes of a part to w, returns its loss."""
+    """Edge form: ``slopes(span, lengths, w)`` adds the slopes of a chunk to w, returns its loss."""
 
-    def part(span: slice, own_w: Array) -> float:
+    def chunk(span: slice, own_w: Array) -> float:
         own_w[:] = 0.0
         return slopes(span, lengths, own_w)
 
@@ -84,21 +86,21 @@ def sum_edges(
         list(run(lambda s: edge_lengths(X, edges[s], lengths[s]), edge_spans))
         total = 0.0
         w[:] = 0.0
-        for loss, part_w in zip(run(part, spans(size), own), own, strict=True):
+        for loss, chunk_w in zip(run(chunk, spans(size), own), own, strict=True):
             total += loss
-            np.add(w, part_w, out=w)
-        for part_gradient in run(lambda s: laplacian(s, X), edge_spans):
-            gradient += part_gradient
+            np.add(w, chunk_w, out=w)
+        for own_gradient in run(lambda s: laplacian(s, X), edge_spans):
+            gradient += own_gradient
         return total
 
     lengths, w = np.empty(len(edges)), np.empty(len(edges))
-    # Parts that come one after the other share their place, which stays in the cache.
-    own = [np.empty_like(w)] * PARTS if run is map else list(np.empty((PARTS, len(w))))
+    # Chunks that come one after the other share their place, which stays in the cache.
+    own = [np.empty_like(w)] * CHUNKS if run is map else list(np.empty((CHUNKS, len(w))))
     edge_spans = spans(len(edges))
     return add
 
 
 def spans(size: int) -> list[slice]:
-    """Cut so many rows, edges or blocks into parts."""
-    cuts = np.linspace(0, size, PARTS + 1).astype(int).tolist()
+    """Cut so many rows, edges or blocks into chunks."""
+    cuts = np.linspace(0, size, CHUNKS + 1).astype(int).tolist()
     return [slice(a, b) for a, b in pairwise(cuts)]

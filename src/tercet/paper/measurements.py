@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import TercetError
+from tercet.tables import table_of
 
-__all__ = ["Curve", "Row", "Table"]
+__all__ = ["Curve", "Measurements", "Row"]
 
 Row = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -44,7 +43,7 @@ class Curve(NamedTuple):
         return self.values[:, found[0]]
 
 
-class Table:
+class Measurements:
     """Rows of settings and numbers.
 
     Parameters
@@ -59,9 +58,9 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def where(self, **wanted: Any) -> Table:
+    def where(self, **wanted: Any) -> Measurements:
         """The rows that have these values."""
-        return Table(r for r in self.rows if all(r.get(k) == v for k, v in wanted.items()))
+        return Measurements(r for r in self.rows if all(r.get(k) == v for k, v in wanted.items()))
 
     def values(self, column: str) -> list[Any]:
         """The different values of a column, in the order of their first row."""
@@ -87,7 +86,7 @@ class Table:
         values = [[known[r, value] for value in grid] for r in whole]
         return Curve(np.array(grid, dtype=float), np.array(values, dtype=float))
 
-    def summary(self, by: Sequence[str], numbers: Sequence[str]) -> Table:
+    def summary(self, by: Sequence[str], numbers: Sequence[str]) -> Measurements:
         """Mean and standard deviation over the repeats, for every combination of columns."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         for row in self.rows:
@@ -104,13 +103,8 @@ class Table:
                     line[f"{name} sd"] = float(found.std(ddof=1)) if len(found) > 1 else 0.0
             if any(f"{name} mean" in line for name in numbers):
                 out.append(line)
-        return Table(out)
+        return Measurements(out)
 
     def csv(self) -> str:
         """As text with commas; the columns in the order in which rows bring them up."""
-        columns = list(dict.fromkeys(name for row in self.rows for name in row))
-        text = io.StringIO()
-        writer = csv.DictWriter(text, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
+        return table_of(self.rows).csv()

@@ -1,4 +1,4 @@
-"""Names from data as Matplotlib can write them."""
+"""Names from data as Matplotlib can draw them, and the fonts that have their letters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OTHERS = (
 )
 
 
-def plain(text: object, longest: int | None = None) -> str:
+def drawable(text: object, longest: int | None = None) -> str:
     r"""A name on one line, without formulas and without letters that no font here has.
 
     White space becomes single spaces, control characters go, "$" is written "\$", and a letter
