@@ -25,6 +25,8 @@ from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import estimate
 from tercet.uses.quality import check_answers
 
+pytestmark = pytest.mark.slow
+
 N = 12
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</div>&amp;")
 

@@ -9,6 +9,8 @@ import pytest
 from tercet.analysis.tables import tables
 from tercet.report import page as make_page
 
+pytestmark = pytest.mark.slow
+
 LEFT_OUT = "no Chromium here: the browser tests were left out"
 FLAGS = [
     "--no-sandbox",

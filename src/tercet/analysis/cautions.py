@@ -12,7 +12,7 @@ import numpy as np
 
 from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.text import counted, percent
+from tercet.text import counted, joined, percent
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut
@@ -125,8 +125,8 @@ def about_dimension_chains(estimate: DimensionEstimate | None) -> str:
         return ""
     return (
         f"Of the chains with which the number of dimensions was chosen, those of "
-        f"{' and '.join(map(str, poor))} dimension{'' if poor == [1] else 's'} ended in different "
-        "maps. The choice does not hang on them alone, but it is rough."
+        f"{joined(poor)} dimension{'' if poor == [1] else 's'} ended in different "
+        "maps. The choice does not rest on them alone, but it is rough."
     )
 
 
