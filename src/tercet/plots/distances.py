@@ -77,9 +77,11 @@ def plot_distances(
     if names is not None and len(names) != n:
         raise InputError(f"there are {n} objects but {len(names)} names.")
     if ax is None:
-        side = max(4.0, 1.5 + _ROW * min(n, MOST_NAMES))
+        side = max(4.0, 1.0 + _ROW * min(n, MOST_NAMES))
         ax = new_axes(side + 1.0, side)
-    shown = ax.imshow(mean[np.ix_(order, order)], cmap="viridis", interpolation="none")
+    shown = ax.imshow(
+        mean[np.ix_(order, order)], cmap="viridis", interpolation="none", aspect="auto"
+    )
     shown.set_gid("distances")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
@@ -88,9 +90,5 @@ def plot_distances(
     if names is not None and n <= MOST_NAMES:
         texts = [plain(names[i], LONGEST) for i in order]
         ax.set_yticks(range(n), texts, fontsize=8.0, fontfamily=families(texts))
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    bar = figure.colorbar(shown, ax=ax, shrink=0.5, aspect=18)
-    bar.set_label("expected distance")
-    bar.outline.set_visible(False)
+    ax.set_xlabel(f"expected distance: dark is 0, bright is {mean.max():.3g}")
     return ax

@@ -130,27 +130,24 @@ def _pictures(analysis: Analysis, groups: Sequence[str] | None) -> Iterator[Pict
             lambda: _heat(analysis),
         )
     if not analysis.is_provisional:
-        sure = {"level": analysis.settings.level}
         yield Picture(
-            "certainty",
-            "Comparisons by how sure the map is of them",
-            lambda: _one(6.4, 3.0, plot_uncertainty, thin(analysis.ensemble), **sure),
+            "certainty", "Share of comparisons by certainty", lambda: _certainty(analysis)
         )
     if (found := analysis.held_out) is not None:
         yield Picture(
             "calibration",
-            "Share of left-out answers predicted correctly, by how sure the map was",
+            "Share of held-out answers predicted correctly, by confidence",
             lambda: _one(4.6, 4.4, plot_reliability, found.probability),
         )
         yield Picture(
             "coverage",
             "Share of wrong predictions against the share of answers predicted",
-            lambda: _one(5.6, 3.8, plot_risk_coverage, found.curve),
+            lambda: _one(5.0, 3.4, plot_risk_coverage, found.curve),
         )
     if (estimate := analysis.dimension) is not None:
         yield Picture(
             "dimension",
-            "What speaks for each dimension",
+            "Evidence for each number of dimensions",
             lambda: _row(len(measured_panels(estimate)), plot_dimension, estimate),
         )
     if (goodness := analysis.goodness) is not None:
@@ -223,9 +220,8 @@ def _explain(figure: Figure, groups: Sequence[str] | None) -> None:
 
 
 def _heat(analysis: Analysis) -> Figure:
-    side = 1.6 + 0.16 * min(len(analysis.objects), MOST_NAMES)
-    side = max(side, 4.4)
-    return _one(side + 1.2, side, plot_distances, analysis.ensemble, analysis.names)
+    side = max(4.0, 1.0 + 0.13 * min(len(analysis.objects), MOST_NAMES))
+    return _one(side + 0.6, side, plot_distances, analysis.ensemble, analysis.names)
 
 
 def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
@@ -237,7 +233,7 @@ def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
         _explain(figure, groups)
         plot_map(analysis.ensemble, analysis.names, groups=groups, level=level, ax=ax)
         return figure
-    figure = _figure(6.4, 0.8 + 0.19 * len(objects))
+    figure = _figure(5.0, 0.8 + 0.19 * len(objects))
     ax = figure.subplots()
     _explain(figure, groups)
     colours, markers = looks(groups, len(objects))
@@ -261,7 +257,7 @@ def _stimuli(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     """Perceived values against stimuli, the picture of difference scaling."""
     scale, level = analysis.scale, analysis.settings.level
     assert scale is not None
-    figure = _one(6.4, 4.6, plot_scale, scale, level=level)
+    figure = _one(5.0, 3.8, plot_scale, scale, level=level)
     places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
     limits = scale.interval(level).tolist()
     _explain(figure, groups)
@@ -289,12 +285,19 @@ def _mark(
     ax.plot(x, y, gid=f"object-{each.number}", **dot)
 
 
+def _certainty(analysis: Analysis) -> Figure:
+    level = analysis.settings.level
+    figure = _one(5.0, 3.0, plot_uncertainty, thin(analysis.ensemble), level=level)
+    figure.axes[0].set_xlabel("confidence")
+    return figure
+
+
 def _observers(analysis: Analysis) -> Figure:
     shown = [each for each in analysis.check.observers if each.predicted]
     low, high = np.array([each.interval for each in shown]).T
     typical = analysis.check.typical
     return _one(
-        6.4,
+        5.0,
         min(1.2 + 0.17 * len(shown), 8.0),
         plot_observers,
         [each.observer for each in shown],
@@ -326,7 +329,7 @@ def _row(count: int, plot: Callable[..., Any], *given: Any) -> Figure:
     """A figure with several small pictures, at most two beside each other."""
     across = min(count, 2)
     down = -(-count // across)
-    figure = _figure(3.6 * across, 2.7 * down)
+    figure = _figure(2.8 * across, 2.4 * down)
     axes = list(np.ravel(figure.subplots(down, across)))
     for ax in axes[count:]:
         ax.remove()

@@ -235,6 +235,7 @@ def _map(analysis: Analysis, looks: Appearance) -> Section:
         "banner": banner,
         "caption": _how_to_read(analysis),
         "neighbours": neighbours,
+        "is_scale": analysis.n_components == 1,
         "is_flat": analysis.n_components <= 2,
         "heat": (
             "The expected distance of every two objects in all dimensions together, dark being "
@@ -663,7 +664,7 @@ def _questions(analysis: Analysis) -> Section:
     rows = zip(found.array.tolist(), found.scores.tolist(), strict=True)
     told = {
         "asks": [Ask(names[a], names[b], names[c], score) for (a, b, c), score in rows],
-        "worth": "bits" if found.strategy == "mutual_information" else "score",
+        "unit": "bits" if found.strategy == "mutual_information" else "",
     }
     return Section("questions", title, [part for part in (why, how) if part], told)
 
