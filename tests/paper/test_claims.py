@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from tercet.paper.checks import calibration, uses
+from tercet.paper import (
+    checks as calibration,
+)
+from tercet.paper import (
+    checks as uses,
+)
 from tercet.paper.claims import CLAIMS
-from tercet.paper.gains import gains
+from tercet.paper.page import (
+    gains,
+)
 from tercet.paper.settings import FULL, LENGTHSCALES
 from tercet.paper.tables import Table
 from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge

@@ -6,11 +6,18 @@ from numpy.testing import assert_allclose
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.calibration import training_set
 from tercet.paper.distances import FIGURE, distance_prior, geometry, judge_prior, show_draw
 from tercet.paper.drawing import style
 from tercet.paper.figure import table_of
-from tercet.paper.methods import METHOD, judge, mixture, stream
+from tercet.paper.figure2 import (
+    training_set,
+)
+from tercet.paper.methods import (
+    METHOD,
+    mixture,
+    score_probabilities,
+    stream,
+)
 from tercet.paper.settings import FULL
 
 SMALL = {"points": 10, "noise": 0.5, "fraction": 0.2, "repeat": 0, "later": 300}
@@ -73,7 +80,7 @@ def test_a_cell_is_the_supplements_posterior(rows):
     ).fit(triplets)
     true = simulate.true_triplets(mixture(10)[0])
     row, pi = rows["distances"], post.ensemble_.triplet_probability(true, method="paper")
-    assert {name: row[name] for name in judge(pi)} == judge(pi)
+    assert {name: row[name] for name in score_probabilities(pi)} == score_probabilities(pi)
     assert row["negative"] == geometry(post.ensemble_)["negative"]
     by_draw = [
         np.mean(D[true[:, 0], true[:, 1]] ** 2 >= D[true[:, 0], true[:, 2]] ** 2)

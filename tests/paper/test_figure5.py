@@ -17,7 +17,16 @@ from tercet.models import STEModel
 from tercet.paper import active, figure5
 from tercet.paper.active import INFORMATION_GAIN, RANDOM, World
 from tercet.paper.drawing import style
-from tercet.paper.methods import BAYES, BOOTSTRAP, CHOICE, METHOD, NOISE, RECOMMENDED, judge, stream
+from tercet.paper.methods import (
+    BAYES,
+    BOOTSTRAP,
+    CHOICE,
+    METHOD,
+    NOISE,
+    RECOMMENDED,
+    score_probabilities,
+    stream,
+)
 from tercet.paper.settings import FULL, QUICK, TINY
 from tercet.paper.tables import Table
 from tercet.triplets import Triplets
@@ -61,7 +70,9 @@ def test_the_error_of_the_posterior_is_that_of_its_votes():
     ensemble = Ensemble(draws)
     true = active.nearer(np.sqrt(active.squared_distances(points)))
     pi = ensemble.triplet_probability(simulate.true_triplets(points), "vote")
-    assert active.posterior_error(ensemble, true) == pytest.approx(judge(pi)["error"], abs=1e-12)
+    assert active.posterior_error(ensemble, true) == pytest.approx(
+        score_probabilities(pi)["error"], abs=1e-12
+    )
 
 
 def test_classes_that_lie_apart_are_learnt_and_shuffled_ones_are_not():

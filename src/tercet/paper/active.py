@@ -31,8 +31,8 @@ from tercet.paper.methods import (
     PI,
     POINTS,
     RECOMMENDED,
-    draw,
-    judge,
+    draw_ensemble,
+    score_probabilities,
     stream,
 )
 from tercet.paper.settings import (
@@ -226,7 +226,7 @@ def believe(
     if strategy in (RANDOM, INFORMATION_GAIN):
         return Ensemble(estimator.embedding_[np.newaxis], model=estimator.model())
     d = estimator.n_components
-    return draw(strategy, model, d, triplets, repeat, draws, *key, chains=ACTIVE_CHAINS)
+    return draw_ensemble(strategy, model, d, triplets, repeat, draws, *key, chains=ACTIVE_CHAINS)
 
 
 def choose(
@@ -259,5 +259,5 @@ def posterior_error(ensemble: Ensemble, true: Bools) -> float:
     """Share of the true triplets that the vote of the draws has wrong, ties counting half."""
     votes = ensemble.all_probabilities(PI[RECOMMENDED], n_jobs=1)
     pi = np.concatenate([p[true[anchor]] for anchor, p in votes])
-    error: float = judge(pi)["error"]
+    error: float = score_probabilities(pi)["error"]
     return error

@@ -18,11 +18,20 @@ from numpy.typing import NDArray
 from tercet import simulate
 from tercet.ensemble import Ensemble
 from tercet.estimators import STE
-from tercet.paper.calibration import training_set
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
-from tercet.paper.methods import METHOD, PRIOR, QUIET, judge, mixture, stream
+from tercet.paper.figure2 import (
+    training_set,
+)
+from tercet.paper.methods import (
+    METHOD,
+    PRIOR,
+    QUIET,
+    mixture,
+    score_probabilities,
+    stream,
+)
 from tercet.paper.settings import LATER, Size
 from tercet.paper.tables import Row, Table
 from tercet.paper.vote import share_of_draws
@@ -94,7 +103,7 @@ def judge_prior(
         posterior = draw_from_posterior(prior, triplets, repeat, warmup)
         drawn, diagnostics = posterior.ensemble_, posterior.diagnostics_
         assert diagnostics is not None
-        numbers = judge(drawn.triplet_probability(true, method="paper", n_jobs=1)) | {
+        numbers = score_probabilities(drawn.triplet_probability(true, method="paper", n_jobs=1)) | {
             "error of a draw": float(1.0 - share_of_draws(drawn, true).mean()),
             "effective draws": diagnostics.ess_bulk,
         }

@@ -27,7 +27,7 @@ from tercet.paper.methods import (
     QUIET,
     RECOMMENDED,
     TRIPLETS,
-    draw,
+    draw_ensemble,
     stream,
 )
 from tercet.paper.settings import DIMENSION_FRACTION, DIMENSION_NOISE, Size
@@ -98,7 +98,7 @@ def embed(
 ) -> Result:
     """One embedding dimension: the average uncertainty, and the cost of STE on all answers."""
     triplets = training_set(true, points, fraction, noise, repeat)
-    ensemble = draw(method, "STE", dimension, triplets, repeat, 0)
+    ensemble = draw_ensemble(method, "STE", dimension, triplets, repeat, 0)
     # Over all comparisons, min(π, 1 − π): the truth is not known to who chooses a dimension.
     row: dict[str, Any] = {"uncertainty": ensemble.average_uncertainty(method=PI[method], n_jobs=1)}
     if method == BOOTSTRAP:

@@ -14,11 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet import simulate
-from tercet.paper.calibration import training_set
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import fraction_axis, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
-from tercet.paper.methods import BAYES, BOOTSTRAP, PI, RECOMMENDED, draw, mixture
+from tercet.paper.figure2 import (
+    training_set,
+)
+from tercet.paper.methods import (
+    BAYES,
+    BOOTSTRAP,
+    PI,
+    RECOMMENDED,
+    draw_ensemble,
+    mixture,
+)
 from tercet.paper.settings import Size
 from tercet.paper.tables import Row, Table
 
@@ -69,7 +78,9 @@ def predict(
 ) -> Result:
     """One training set and one method: what each threshold costs and gains on all triplets."""
     true = simulate.true_triplets(mixture(points)[0])
-    ensemble = draw(method, "STE", 2, training_set(points, 0.0, fraction, repeat), repeat, draws)
+    ensemble = draw_ensemble(
+        method, "STE", 2, training_set(points, 0.0, fraction, repeat), repeat, draws
+    )
     pi = ensemble.triplet_probability(true, method=PI[method], n_jobs=1)
     return {"rows": [predict_or_abstain(pi, threshold) for threshold in thresholds]}
 

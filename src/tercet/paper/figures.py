@@ -1,13 +1,15 @@
-"""The figures by their names, in the order of the paper."""
+"""The figures by their names, in the order of the paper, and what a reproduction comes to."""
 
 from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
 
 from tercet.paper import (
     distances,
     figure1,
+    figure2,
     figure2a,
-    figure2b,
-    figure2c,
     figure3,
     figure4,
     figure5,
@@ -15,19 +17,71 @@ from tercet.paper import (
     vote,
 )
 from tercet.paper.figure import Figure
+from tercet.paper.settings import Size
+from tercet.paper.tables import Table
+from tercet.paper.verdicts import Verdict
 
-__all__ = ["FIGURES"]
+__all__ = [
+    "FIGURES",
+    "Reproduction",
+]
 
-MODULES = (
-    figure1,
-    figure2a,
-    figure2b,
-    figure2c,
-    figure3,
-    figure4,
-    figure5,
-    mixture,
-    vote,
-    distances,
-)
-FIGURES: dict[str, Figure] = {module.FIGURE.name: module.FIGURE for module in MODULES}
+FIGURES: dict[str, Figure] = {
+    figure.name: figure
+    for figure in (
+        figure1.FIGURE,
+        figure2a.FIGURE,
+        figure2.FIGURE_2B,
+        figure2.FIGURE_2C,
+        figure3.FIGURE,
+        figure4.FIGURE,
+        figure5.FIGURE,
+        mixture.FIGURE,
+        vote.FIGURE,
+        distances.FIGURE,
+    )
+}
+
+
+# --- what a reproduction comes to ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out.
+
+    Attributes
+    ----------
+    size : Size
+    tables : dict of str to Table
+        Every number, by figure.
+    pictures : dict of str to list of str
+        Names of the pictures of each figure, without their ending.
+    verdicts : list of Verdict
+    left_out : dict of str to str
+        Figures whose data could not be had, and why.
+    failed : list of str
+        Cells that failed, and why.
+    current : bool
+        Whether all numbers were computed with the source as it is now.
+    cells : dict of str to int
+        How many cells each figure has.
+    warned : dict of str to Counter
+        Warnings in the cells of each figure, by category.
+    minutes : float
+        Of one core, for all cells.
+    waited : float
+        Minutes that this run took; less where cells were known.
+    """
+
+    size: Size
+    tables: dict[str, Table]
+    pictures: dict[str, list[str]]
+    verdicts: list[Verdict]
+    left_out: dict[str, str]
+    failed: list[str]
+    current: bool
+    cells: dict[str, int]
+    warned: dict[str, Counter[str]]
+    minutes: float
+    waited: float

@@ -24,10 +24,10 @@ __all__ = [
     "BOOTSTRAP",
     "ESTIMATORS",
     "RECOMMENDED",
-    "draw",
+    "draw_ensemble",
     "embedder",
-    "judge",
     "mixture",
+    "score_probabilities",
     "stream",
 ]
 
@@ -68,7 +68,7 @@ def embedder(
     return GNMDS(d, C=C)
 
 
-def draw(
+def draw_ensemble(
     method: str,
     model: str,
     d: int,
@@ -114,7 +114,7 @@ def draw(
     return ensemble
 
 
-def judge(pi: Floats) -> Row:
+def score_probabilities(pi: Floats) -> Row:
     """What probabilities of true triplets are worth: uncertainty, error, calibration, Brier score.
 
     The uncertainty is the mean of 1 − π over true triplets (supplement); the error is the share

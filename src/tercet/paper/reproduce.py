@@ -16,9 +16,11 @@ from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
 from tercet.paper.figure import Figure, Pictures, table_of
 from tercet.paper.figure2 import draw_together
-from tercet.paper.figures import FIGURES
+from tercet.paper.figures import (
+    FIGURES,
+    Reproduction,
+)
 from tercet.paper.page import write_page
-from tercet.paper.reproduction import Reproduction
 from tercet.paper.settings import SIZES
 from tercet.paper.tables import Table
 from tercet.paper.verdicts import judge

@@ -48,7 +48,7 @@ OURS = {
     "psychophysics": "the same comparisons for all three lengthscales; an observer sees none twice",
     "nine stimuli": "every second one, from the second to the eighteenth",
 }
-RECOMMENDED = (
+RECOMMENDED_SETTINGS = (
     "the posterior of CKL with learned exponent and μ, four chains of {draws} Hamiltonian draws, π "
     "by vote over the draws; for the dimension `estimate_dimension` with two chains of {few}; for "
     "active choice two chains of 200 and mutual information with a cap for each anchor; for "

@@ -18,11 +18,20 @@ from numpy.typing import NDArray
 from tercet import simulate
 from tercet.ensemble import Ensemble
 from tercet.metrics import log_loss
-from tercet.paper.calibration import training_set
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
-from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED, draw, judge, mixture
+from tercet.paper.figure2 import (
+    training_set,
+)
+from tercet.paper.methods import (
+    BAYES,
+    BOOTSTRAP,
+    RECOMMENDED,
+    draw_ensemble,
+    mixture,
+    score_probabilities,
+)
 from tercet.paper.settings import Size
 from tercet.paper.tables import Row, Table
 
@@ -83,14 +92,16 @@ def compare_rules(
     unanimous and wrong would cost infinity.
     """
     true = simulate.true_triplets(mixture(points)[0])
-    drawn = draw(ensemble, "STE", 2, training_set(points, noise, fraction, repeat), repeat, 0)
+    drawn = draw_ensemble(
+        ensemble, "STE", 2, training_set(points, noise, fraction, repeat), repeat, 0
+    )
     rows: list[Row] = []
     for rule in RULES:
         if rule == VOTE:
             pi = share_of_draws(drawn, true)
         else:
             pi = drawn.triplet_probability(true, method=rule, n_jobs=1)
-        row = judge(pi) | {"log-loss": log_loss(pi, clip=0.5 / len(drawn))}
+        row = score_probabilities(pi) | {"log-loss": log_loss(pi, clip=0.5 / len(drawn))}
         rows += [{"grid": grid, "rule": rule} | row for grid in grids]
     return {"rows": rows}
 
