@@ -38,8 +38,6 @@ def expected_distances(ensemble: Ensemble) -> Distances:
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist, squareform
 
-    if ensemble.n_objects < 2:
-        raise InputError("distances need two objects or more.")
     draws = ensemble.samples[:: -(-len(ensemble) // _DRAWS)]
     mean = np.zeros(ensemble.n_objects * (ensemble.n_objects - 1) // 2)
     for draw in draws:
