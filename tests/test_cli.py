@@ -1,5 +1,4 @@
 import errno
-import json
 import os
 import re
 import subprocess
@@ -17,24 +16,21 @@ from tercet.cli.common import (
     count,
     dimensions,
     jobs,
-    natural,
+    natural_number,
     positive,
     read_names,
     several,
-    share,
+    share_of_one,
     words,
 )
 from tercet.cli.files import input_file, output_file, output_place
 from tercet.cli.main import COMMANDS, INTERRUPTED, build_parser
 from tercet.cli.output import (
     Result,
-    cell,
     emit,
     harmless,
     one_line,
-    plain,
-    to_csv,
-    to_json,
+    printable,
     with_options,
 )
 from tercet.errors import DataWarning, InputError, TercetError
@@ -301,43 +297,9 @@ def test_a_terminal_that_lacks_letters_gets_their_numbers(monkeypatch):
 
 def test_what_a_terminal_would_obey_is_spelled_out():
     assert harmless("a\x1b[31mb\nc\x07\u202e") == "a\\x1b[31mb\nc\\x07\\u202e"
-    assert cell("two\nlines") == "two\\nlines"
+    assert printable("two\nlines") == "two\\nlines"
     assert one_line("two\nlines\t") == "two lines\\t"
     assert harmless("π ≥ ½ é 猫 👽") == "π ≥ ½ é 猫 👽"
-
-
-def test_json_knows_numbers_and_null():
-    import numpy as np
-
-    from tercet.uses.dimension.table import Measured
-
-    record = {
-        "array": np.array([1.5, np.nan, np.inf]),
-        "count": np.int64(3),
-        "yes": np.bool_(True),
-        "nothing": None,
-        "pair": Measured(1.0, float("nan")),
-        "names": ("a", "\x1b"),
-        5: {"deep": [np.float64(0.1)]},
-    }
-    text = to_json(record)
-    assert text.isascii()
-    assert json.loads(text) == {
-        "array": [1.5, None, None],
-        "count": 3,
-        "yes": True,
-        "nothing": None,
-        "pair": {"value": 1.0, "error": None},
-        "names": ["a", "\x1b"],
-        "5": {"deep": [0.1]},
-    }
-    assert plain(InputError("x")) == "x"
-
-
-def test_csv_leaves_what_is_no_number_empty():
-    rows = [{"name": 'a, "b"', "x": float("nan")}, {"name": 3, "x": None}, {"name": "c", "x": 0.1}]
-    assert to_csv(rows) == 'name,x\n"a, ""b""",\n3,\nc,0.1\n'
-    assert to_csv([]) == ""
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no terminals to try")
@@ -397,11 +359,11 @@ def test_every_option_that_names_a_file_says_what_becomes_of_it():
     [
         (count, "3", 3),
         (several, "2", 2),
-        (natural, "0", 0),
+        (natural_number, "0", 0),
         (jobs, "-1", -1),
         (positive, "0.5", 0.5),
         (positive, "1/4", 0.25),
-        (share, "1", 1.0),
+        (share_of_one, "1", 1.0),
         (words, "ste, ckl", ("ste", "ckl")),
         (words, "none", ()),
         (dimensions, "1-3,5", [1, 2, 3, 5]),
@@ -419,13 +381,13 @@ def test_values_of_options(kind, text, value):
         (count, "1.5"),
         (count, "1" + "0" * 30),
         (several, "1"),
-        (natural, "-1"),
+        (natural_number, "-1"),
         (jobs, "-2"),
         (positive, "nan"),
         (positive, "1/0"),
         (positive, "1e400"),
         (positive, "inf"),
-        (share, "1.1"),
+        (share_of_one, "1.1"),
         (words, "ste,,ckl"),
         (dimensions, "3-1"),
         (dimensions, "1-"),

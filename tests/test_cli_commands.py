@@ -241,12 +241,13 @@ def test_jobs_do_not_change_the_result(tercet):
 
 def test_of_many_objects_some_comparisons_are_looked_at(ensemble, monkeypatch):
     from tercet.cli import maps
+    from tercet.ensemble import averages
 
     exact, words = maps.expected_error(ensemble, 0)
     assert words == "all comparisons"
-    monkeypatch.setattr(maps, "EXACT", OBJECTS - 1)
+    monkeypatch.setattr(averages, "EXACT_OBJECTS", OBJECTS - 1)
     assert maps.expected_error(ensemble, 0) == (exact, "all comparisons")  # there are no more
-    monkeypatch.setattr(maps, "SAMPLED", 10 * OBJECTS)
+    monkeypatch.setattr(averages, "SAMPLE", 10 * OBJECTS)
     sampled, words = maps.expected_error(ensemble, 0)
     assert words == f"{10 * OBJECTS} random comparisons"
     assert sampled == pytest.approx(exact, abs=4 * sampled.error)

@@ -33,7 +33,7 @@ NAMES = [f"img{i}" for i in range(40)]
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Files of a few hundred rows have many blocks."""
-    for module in ("tercet.streamed", "tercet.io.parts", "tercet.io.stream"):
+    for module in ("tercet.streamed", "tercet.io.stream"):
         monkeypatch.setattr(f"{module}.BLOCK_ROWS", 97)
 
 

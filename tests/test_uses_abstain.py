@@ -12,7 +12,7 @@ from tercet.metrics import reliability_table
 from tercet.models import STEModel
 from tercet.plots.abstain import plot_risk_coverage
 from tercet.simulate import answers_from_model, random_comparisons
-from tercet.uses.abstain.promise import predict
+from tercet.uses.abstain.promise import likelier_answers
 from tercet.uses.abstain.threshold import hold_out, independent_unit
 from tercet.uses.abstain.walk import fewest, last_passed, shuffle, walk_down
 
@@ -234,7 +234,9 @@ def test_names_and_turned_questions(ensemble):
 def test_turning_a_question_around_changes_no_bit_of_its_confidence():
     """1 − p in binary is often not the number that its decimals stand for."""
     p = np.arange(1, 5000) / 10_000
-    one, turned = (predict(SimpleNamespace(answer_probability=np.copy), q) for q in (p, 1.0 - p))
+    one, turned = (
+        likelier_answers(SimpleNamespace(answer_probability=np.copy), q) for q in (p, 1.0 - p)
+    )
     assert_array_equal(one[0], turned[0])
     assert_array_equal(one[1], ~turned[1])
 

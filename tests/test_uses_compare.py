@@ -11,15 +11,16 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import tercet as tc
+from tercet.answers.questions import number_comparisons
+from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.models import STEModel
 from tercet.plots.compare import plot_models
 from tercet.uses import predictive
 from tercet.uses.compare import crossval
 from tercet.uses.compare.comparison import ModelScore, clearly_worse
-from tercet.uses.compare.misfit import deviance, find_repeats, lack_of_fit, noise_ceiling
+from tercet.uses.compare.misfit import deviance, lack_of_fit
 from tercet.uses.compare.models import name_models
 from tercet.uses.predictive import held_out, leave_one_out, mean_per_answer, stacking_weights
-from tercet.uses.units import number_comparisons
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
 
@@ -236,11 +237,11 @@ def test_repeats_are_found_whichever_way_they_were_asked():
     T = tc.Triplets(
         [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 2, 3], [3, 0, 1]], weights=[2, 1, 1, 1, 3]
     )
-    asked = find_repeats(T)
+    asked = repeated_votes(T)
     np.testing.assert_array_equal(asked.rows, [0, 4])
     np.testing.assert_array_equal(asked.near, [3, 3])
     np.testing.assert_array_equal(asked.total, [4, 3])
-    turned = find_repeats(tc.Triplets([[0, 1, 2, 3], [3, 2, 1, 0]]))
+    turned = repeated_votes(tc.Triplets([[0, 1, 2, 3], [3, 2, 1, 0]]))
     assert (turned.near[0], turned.total[0]) == (1, 2)
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 
 import tercet as tc
 from tercet import InputError
+from tercet.answers.questions import number_units
 from tercet.models import STEModel
 from tercet.uses.dimension import estimate as module
 from tercet.uses.dimension.rule import NATS, LeftOut, decide
@@ -23,7 +24,6 @@ from tercet.uses.dimension.steps import (
     make_splits,
 )
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
-from tercet.uses.units import number_units
 
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0], [4, 0, 1], [0, 2, 4]] * 3)
 

@@ -9,7 +9,7 @@ import tercet as tc
 from tercet.errors import InputError, SeparableWarning
 from tercet.plots.scale import plot_residuals
 from tercet.simulate import noisy_triplets
-from tercet.uses.scale.difference import probability
+from tercet.uses.scale.difference import differences, probability
 from tercet.uses.scale.goodness import goodness_of_fit
 
 N, SIGMA = 6, 0.2
@@ -59,8 +59,8 @@ def test_residuals_of_a_true_model_are_as_simulated(goodness):
 
 def test_runs_are_changes_of_sign_in_the_order_of_fitted_values(scale, goodness):
     task = scale.made.task
-    eta = task.questions.eta(task.fit.scale[0])[task.questions.number]
-    signs = task.questions.higher[np.argsort(eta, kind="stable")]
+    eta = differences(task.questions, task.fit.scale[0])[task.questions.number]
+    signs = task.questions.first[np.argsort(eta, kind="stable")]
     assert goodness.runs == np.sum(signs[1:] != signs[:-1])
 
 

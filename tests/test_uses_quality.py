@@ -8,12 +8,11 @@ from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
+from tercet.answers.repeats import noise_ceiling, prepare
 from tercet.errors import DataWarning, InputError
 from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
-from tercet.uses.compare.misfit import noise_ceiling
 from tercet.uses.quality import check_answers
-from tercet.uses.quality.counts import prepare
 from tercet.uses.quality.differences import compare_observers
 from tercet.uses.quality.guessing import (
     answers_needed,
@@ -22,7 +21,7 @@ from tercet.uses.quality.guessing import (
     design_effect,
     fit_ordinary,
     interval,
-    judge,
+    judge_observers,
 )
 
 N = 12
@@ -229,7 +228,7 @@ def test_with_a_noisy_task_equal_observers_are_rarely_accused():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         x, n = rng.binomial(60, 0.62, size=15).astype(float), np.full(15, 60.0)
-        accused += "looks like guessing" in judge(x, n).verdicts
+        accused += "looks like guessing" in judge_observers(x, n).verdicts
     assert accused <= stats.binom.ppf(0.99, 40, 0.05)
 
 
@@ -239,7 +238,7 @@ def test_observers_who_differ_are_rarely_accused():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         share = 1.0 / (1.0 + np.exp(-(1.3 + 0.4 * rng.standard_normal(20))))
-        found = judge(rng.binomial(60, share).astype(float), np.full(20, 60.0))
+        found = judge_observers(rng.binomial(60, share).astype(float), np.full(20, 60.0))
         accused += found.verdicts.count("looks like guessing")
     assert accused < 600 / 50
 

@@ -12,11 +12,12 @@ from scipy import optimize
 from scipy.special import log_ndtr
 
 import tercet as tc
+from tercet.answers.questions import find_questions
 from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
-from tercet.plots.scale import lay_out, plot_scale
+from tercet.plots.scale import plot_scale, scale_curves
 from tercet.simulate import noisy_triplets
 from tercet.uses.scale import intervals
-from tercet.uses.scale.difference import find_questions, probability
+from tercet.uses.scale.difference import differences, probability
 from tercet.uses.scale.scale import scales_by_observer
 
 N = 6
@@ -587,7 +588,7 @@ def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1():
     lower, higher = questions.counts().T
 
     def cost(x):
-        eta = questions.eta(np.concatenate([[0.0], x[:-1], [1.0]])) * x[-1]
+        eta = differences(questions, np.concatenate([[0.0], x[:-1], [1.0]])) * x[-1]
         return -(higher @ log_ndtr(eta) + lower @ log_ndtr(-eta))
 
     start = np.append(np.linspace(0.1, 0.9, 9), 5.0)
@@ -634,7 +635,7 @@ def test_several_scales_have_labels_and_stand_apart(people):
     ax.figure.draw_without_rendering()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == [rf"\${name}" for name in scales]
-    curves = lay_out(scales, 0.95, "percentile")
+    curves = scale_curves(scales, 0.95, "percentile")
     assert len({curve.x[0] for curve in curves}) == 4
     with pytest.raises(InputError, match="no scale to draw"):
         plot_scale({})
@@ -643,7 +644,7 @@ def test_several_scales_have_labels_and_stand_apart(people):
 
 
 def test_many_scales_do_not_run_into_the_next_stimulus(scale):
-    curves = lay_out({str(k): scale for k in range(40)}, 0.95, "percentile")
+    curves = scale_curves({str(k): scale for k in range(40)}, 0.95, "percentile")
     assert curves[-1].x[0] < curves[0].x[1]
     assert curves[0].x[0] < curves[-1].x[0]
 

@@ -6,7 +6,7 @@ import zlib
 import pytest
 from PIL import Image
 
-import tercet.report
+import tercet.analysis
 from tercet.cli import main
 from tercet.errors import InputError
 from tercet.report import page, read_appearance, write_report
@@ -209,10 +209,10 @@ def test_groups_are_told_in_every_picture_of_objects(request, which):
 def answers(tmp_path, monkeypatch):
     """A file of answers, in a command that stops where the work would begin."""
 
-    def stop(*given):
+    def stop(*given, **settings):
         raise InputError("the work begins")
 
-    monkeypatch.setattr(tercet.report, "analyse", stop)
+    monkeypatch.setattr(tercet.analysis, "analyse", stop)
     path = tmp_path / "answers.csv"
     path.write_text("anchor,near,far\ncat,dog,cow\ndog,cow,cat\ncow,cat,dog\n")
     return path

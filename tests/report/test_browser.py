@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tercet import Ensemble, Triplets
+from tercet import Ensemble, Triplets, certainty
+from tercet.analysis.from_answers import describe_objects
+from tercet.analysis.tables import tables
 from tercet.plots.distances import expected_distances
 from tercet.plots.layout import read_space, view
 from tercet.report import page as make_page
 from tercet.report import read_appearance
-from tercet.report.certainty import describe_objects
-from tercet.report.tables import tables
 
 LEFT_OUT = "no Chromium here: the browser tests were left out"
 FLAGS = [
@@ -58,7 +58,7 @@ def crowd(analysis):
     draws = rng.normal(size=(350, 5)) * [3, 2, 2, 1, 1] + 0.3 * rng.normal(size=(40, 350, 5))
     ensemble = Ensemble(draws, names=[f"object {i}" for i in range(350)], alignment="none")
     triplets = Triplets(analysis.triplets.array, n_objects=350)
-    objects = describe_objects(ensemble, triplets, 0.95)
+    objects = describe_objects(ensemble, triplets, certainty(ensemble))
     return dataclasses.replace(analysis, ensemble=ensemble, objects=objects)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.plots.axes import new_axes
-from tercet.plots.words import LONGEST, families, plain
+from tercet.plots.fonts import LONGEST, drawable, families
 from tercet.uncertainty import Floats
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def plot_distances(
     ax.set_xticks([])
     ax.set_yticks([])
     if names is not None and n <= MOST_NAMES:
-        texts = [plain(names[i], LONGEST) for i in order]
+        texts = [drawable(names[i], LONGEST) for i in order]
         ax.set_yticks(range(n), texts, fontsize=8.0, fontfamily=families(texts))
     ax.set_xlabel(f"expected distance: dark is 0, bright is {mean.max():.3g}")
     return ax

@@ -1,23 +1,8 @@
-"""The report: from a file of answers to one page that says what they tell, and how surely."""
+"""The report: an analysis as one page that can be sent around, or as a card in a notebook."""
 
-from tercet.report.analyse import analyse
-from tercet.report.analysis import Analysis, Settings
 from tercet.report.appearance import Appearance, read_appearance
-from tercet.report.as_json import as_json
+from tercet.report.card import card
 from tercet.report.page import page
-from tercet.report.words import in_lines, summary
 from tercet.report.write import check_target, write_report
 
-__all__ = [
-    "Analysis",
-    "Appearance",
-    "Settings",
-    "analyse",
-    "as_json",
-    "check_target",
-    "in_lines",
-    "page",
-    "read_appearance",
-    "summary",
-    "write_report",
-]
+__all__ = ["Appearance", "card", "check_target", "page", "read_appearance", "write_report"]

@@ -14,8 +14,8 @@ from typing import Any
 
 from tercet.bounded import read_bytes
 from tercet.errors import InputError
-from tercet.io.source import Source
-from tercet.telling import closest, listed, shown
+from tercet.io.inputfile import InputFile
+from tercet.text import closest, listed, shown
 
 __all__ = ["Appearance", "Groups", "Pictures", "read_appearance"]
 
@@ -207,7 +207,7 @@ def _tell_unknown(name: str, names: Sequence[str]) -> str:
 
 def _read_pairs(names: Sequence[str], path: PathLike, column: str) -> dict[str, str]:
     """The cells of two columns of a CSV file, by object."""
-    text = Source(path).text
+    text = InputFile(path).text
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

@@ -13,12 +13,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
+from tercet.analysis.tables import tables
 from tercet.report.appearance import Appearance
 from tercet.report.pictures import draw_pictures
 from tercet.report.scene import scene
 from tercet.report.sections import command, opening, sections
-from tercet.report.tables import tables
 
 __all__ = ["page"]
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tercet.analysis.result import Analysis, Object
+from tercet.analysis.words import provisional
 from tercet.plots import (
     plot_dimension,
     plot_distances,
@@ -25,14 +27,11 @@ from tercet.plots import (
 from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
 from tercet.plots.distances import MOST_NAMES
+from tercet.plots.fonts import LONGEST, drawable, families
 from tercet.plots.maps import looks
-from tercet.plots.words import LONGEST, families, plain
-from tercet.report.analysis import Analysis, Object
 from tercet.report.appearance import Appearance
-from tercet.report.certainty import thin
 from tercet.report.scene import has_heat
 from tercet.report.sections import CROWD
-from tercet.report.words import provisional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,13 +190,13 @@ def _map(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     across, up = (ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0))[:2]
     figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
     ax = _bare(figure.subplots())
-    _explain(figure, groups)
+    _exdrawable(figure, groups)
     shown = analysis.ensemble.point_mean() if n > CROWD else analysis.ensemble
     plot_map(shown, analysis.names, groups=groups, level=level, ax=ax)
     return figure
 
 
-def _explain(figure: Figure, groups: Sequence[str] | None) -> None:
+def _exdrawable(figure: Figure, groups: Sequence[str] | None) -> None:
     """Say below the picture which group has which colour; before names are placed."""
     from matplotlib.lines import Line2D
 
@@ -208,7 +207,7 @@ def _explain(figure: Figure, groups: Sequence[str] | None) -> None:
         Line2D([], [], ls="", color=colour, marker=marker, markersize=4.5)
         for colour, marker in zip(*looks(kinds, len(kinds)), strict=True)
     ]
-    labels = [plain(kind, LONGEST) for kind in kinds]
+    labels = [drawable(kind, LONGEST) for kind in kinds]
     figure.legend(
         handles,
         labels,
@@ -230,17 +229,17 @@ def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     if len(objects) > MOST_ROWS:
         figure, level = _figure(8.0, 3.4), analysis.settings.level
         ax = _bare(figure.subplots())
-        _explain(figure, groups)
+        _exdrawable(figure, groups)
         plot_map(analysis.ensemble, analysis.names, groups=groups, level=level, ax=ax)
         return figure
     figure = _figure(5.0, 0.8 + 0.19 * len(objects))
     ax = figure.subplots()
-    _explain(figure, groups)
+    _exdrawable(figure, groups)
     colours, markers = looks(groups, len(objects))
     for row, each in enumerate(objects):
         at, look = [float(each.position[0])], (colours[each.number], markers[each.number])
         _mark(ax, each, at, [row], each.interval[0].tolist(), [row, row], look)
-    names = [plain(each.name, LONGEST) for each in objects]
+    names = [drawable(each.name, LONGEST) for each in objects]
     ax.set_yticks(range(len(objects)), names, fontfamily=families(names))
     for label, each in zip(ax.get_yticklabels(), objects, strict=True):
         label.set_gid(f"name-{each.number}")
@@ -260,7 +259,7 @@ def _stimuli(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     figure = _one(5.0, 3.8, plot_scale, scale, level=level)
     places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
     limits = scale.interval(level).tolist()
-    _explain(figure, groups)
+    _exdrawable(figure, groups)
     colours, markers = looks(groups, len(analysis.objects))
     for each, (x, y), ends in zip(analysis.objects, places, limits, strict=True):
         look = (colours[each.number], markers[each.number])
@@ -286,8 +285,7 @@ def _mark(
 
 
 def _certainty(analysis: Analysis) -> Figure:
-    level = analysis.settings.level
-    figure = _one(5.0, 3.0, plot_uncertainty, thin(analysis.ensemble), level=level)
+    figure = _one(5.0, 3.0, plot_uncertainty, analysis.certainty)
     figure.axes[0].set_xlabel("confidence")
     return figure
 

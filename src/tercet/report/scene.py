@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from tercet.analysis.result import Analysis, Object
 from tercet.plots.axes import COLOURS
 from tercet.plots.distances import expected_distances
 from tercet.plots.layout import read_space
-from tercet.report.analysis import Analysis, Object
 from tercet.report.appearance import Appearance
 from tercet.report.sections import CROWD, tell_chance
+from tercet.text import counted, percent
 from tercet.uncertainty import Floats
-from tercet.uses.abstain.risk import percent
 
 __all__ = ["scene"]
 
@@ -85,12 +85,11 @@ def _tip(each: Object, analysis: Analysis) -> dict[str, Any]:
         f"{_number(at)} ({_number(low)} to {_number(high)})"
         for at, (low, high) in zip(each.position.tolist(), each.interval.tolist(), strict=True)
     ]
-    count = "1 answer" if each.answers == 1 else f"{each.answers} answers"
     return {
         "name": each.name,
         "facts": [
             *(["provisional"] if analysis.is_provisional else []),
-            f"in {count}",
+            f"in {counted(each.answers, 'answer')}",
             f"position {', '.join(places)}; in brackets {level} intervals",
             f"give or take {each.radius:.2f}",
         ],

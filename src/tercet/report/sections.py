@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import Any, NamedTuple
 
-from tercet.report.analysis import Analysis, Claim, Object
+from tercet.analysis.cautions import MISFIT, is_bold, is_calibrated, tell_calibration, tell_p
+from tercet.analysis.result import Analysis, Object
+from tercet.analysis.tables import tables
+from tercet.analysis.words import provisional, summary, tell_why_above
+from tercet.answers.repeats import Disagreement
 from tercet.report.appearance import Appearance
-from tercet.report.as_json import as_json
-from tercet.report.cautions import MISFIT, is_bold, is_calibrated, tell_calibration, tell_p
-from tercet.report.methods import citations, methods
-from tercet.report.tables import Cell, Table, tables
-from tercet.report.words import provisional, summary, tell_why_above
-from tercet.uses.abstain.risk import percent
+from tercet.tables import Table
+from tercet.text import counted, percent, plural
+from tercet.uses.certainty import Claim
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.quality import AnswerCheck
-from tercet.uses.quality.counts import Disagreement, Spread
+from tercet.uses.quality.counts import Spread
 from tercet.uses.quality.guessing import CANNOT_TELL
 from tercet.uses.scale import GoodnessOfFit
 
@@ -99,8 +100,8 @@ def sections(analysis: Analysis, looks: Appearance) -> list[Section]:
         Section(
             "methods",
             "Methods, for a paper",
-            [methods(analysis)],
-            {"citations": citations(analysis)},
+            [analysis.methods, analysis.results],
+            {"citations": analysis.citations},
         ),
         Section(
             "downloads",
@@ -128,7 +129,7 @@ def opening(analysis: Analysis) -> Opening:
         lead=lead,
         figures=list(_figures(analysis)),
         summary=others,
-        cautions=analysis.warnings,
+        cautions=analysis.cautions,
     )
 
 
@@ -142,9 +143,9 @@ def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
     counts, held_out, ceiling = analysis.check.counts, analysis.held_out, analysis.check.ceiling
     yield _many(counts.answers), "answers"
     if counts.observers is not None:
-        yield f"{counts.observers}", "observers" if counts.observers != 1 else "observer"
+        yield f"{counts.observers}", plural(counts.observers, "observer")
     d = analysis.n_components
-    yield f"{d}", f"dimension{'' if d == 1 else 's'}{_how_found(analysis)}"
+    yield f"{d}", f"{plural(d, 'dimension')}{_how_found(analysis)}"
     if not analysis.is_provisional:
         level = percent(analysis.settings.level)
         share = f"{100 * analysis.certainty.share:.0f} %"
@@ -179,9 +180,9 @@ def _many(count: int) -> str:
 def _files(analysis: Analysis) -> Iterator[File]:
     """Every table as CSV, and everything as JSON; names are in them exactly as in the file."""
     for key, table in tables(analysis).items():
-        count = "1 row" if len(table.rows) == 1 else f"{len(table.rows)} rows"
+        count = counted(len(table.rows), "row")
         yield File(f"{key}.csv", _link("text/csv", table.csv()), f"{table.title} ({count})")
-    everything = json.dumps(as_json(analysis), allow_nan=False)
+    everything = json.dumps(analysis.to_dict(), allow_nan=False)
     link = _link("application/json", everything)
     yield File("report.json", link, "Everything, for programs")
 
@@ -192,7 +193,9 @@ def _link(kind: str, content: str) -> str:
 
 
 def command(analysis: Analysis, looks: Appearance) -> str:
-    """The command that makes the page again."""
+    """The command that makes the page again; empty of answers that come from no file."""
+    if not analysis.reading.path:
+        return ""
     settings = analysis.settings
     words = ["tercet", "report", file_name(analysis), "--format", analysis.reading.format]
     if analysis.reading.columns:
@@ -368,8 +371,7 @@ def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:
 
 
 def _rate(kind: Disagreement) -> str:
-    pairs = "pair" if kind.pairs == 1 else "pairs"
-    return f"in {percent(kind.rate)} of {kind.pairs} {pairs} (50 % if everyone guessed)"
+    return f"in {percent(kind.rate)} of {counted(kind.pairs, 'pair')} (50 % if everyone guessed)"
 
 
 def _spread(spread: Spread) -> str:
@@ -403,7 +405,7 @@ def _comparisons(analysis: Analysis) -> Section:
             "Take this with care: of held-out answers, fewer were predicted correctly than the "
             "stated probabilities promised."
         )
-    rows: list[list[Cell]] = [[percent(at), percent(share)] for at, share in certain.shares]
+    rows = [[percent(at), percent(share)] for at, share in certain.shares]
     told: dict[str, Any] = {
         "caption": (
             "Share of comparisons by certainty. 50 % is a coin toss. The higher the line stays to "
@@ -598,7 +600,7 @@ def _draws(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
 def _dimension(analysis: Analysis) -> Section:
     """The evidence, or that the dimension was given."""
     found, d = analysis.dimension, analysis.n_components
-    shown = f"The map has {d} dimension{'' if d == 1 else 's'}."
+    shown = f"The map has {counted(d, 'dimension')}."
     said, caption = [shown], ""
     if found is not None:
         caption = (
