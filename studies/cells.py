@@ -15,4 +15,4 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def collect(wanted: Sequence[Cell], jobs: int) -> list[Result]:
     """Return the results in order; those not known yet are computed, see `tercet.paper.cells`."""
-    return cells.collect(wanted, ROOT / ".studies", jobs, show=True)
+    return cells.collect_results(wanted, ROOT / ".studies", jobs, show=True)

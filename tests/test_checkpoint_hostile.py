@@ -115,6 +115,7 @@ def test_any_change_of_what_a_file_says_of_itself_is_told_or_does_not_matter(run
             assert found == run.bits or any(word in found for word in told), value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bootstrap", "hmc"])
 @pytest.mark.parametrize("title", ["kind", "number", "part", "value"])
 def test_any_change_of_a_row_is_told_or_does_not_matter(runs, name, title):
@@ -173,6 +174,7 @@ def others(value):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_no_forged_value_is_an_internal_error(runs, name):
     """A run may go on with wrong numbers that look right; it must not fail otherwise."""
@@ -180,12 +182,14 @@ def test_no_forged_value_is_an_internal_error(runs, name):
     for _, *place, value in run.cells("content")[1]:
         if place[2] not in (0, 3):
             continue
-        content = rows.unpack(value[rows._SEAL :])
+        content = rows.unpack_row(value[rows._SEAL :])
         for field in content:
             fewer = {other: content[other] for other in content if other != field}
             for new in [fewer, *(content | {field: other} for other in others(content[field]))]:
                 try:
-                    told += "is damaged" in run.goes_on(run.forged(tuple(place), rows.pack(new)))
+                    told += "is damaged" in run.goes_on(
+                        run.forged(tuple(place), rows.pack_row(new))
+                    )
                 except TercetError:
                     told += 1
     assert told > 50
@@ -203,8 +207,8 @@ def test_a_chain_cannot_go_on_from_anywhere(runs):
         "tools.widths": np.zeros(2),
         "done": 1,
     }.items():
-        content = rows.unpack(whole[0][4][rows._SEAL :]) | {field: value}
-        copy = run.forged(("chain", 0, 0), rows.pack(content))
+        content = rows.unpack_row(whole[0][4][rows._SEAL :]) | {field: value}
+        copy = run.forged(("chain", 0, 0), rows.pack_row(content))
         with closing(sqlite3.connect(copy)) as connection, connection:
             connection.execute("DELETE FROM content WHERE part > 0")
         assert "is damaged" in run.goes_on(copy) or field == "place.tuner", field
@@ -214,8 +218,8 @@ def test_a_scale_that_is_no_number(runs):
     run = runs("laplace")
     (hill,) = (row for row in run.cells("content")[1] if row[1] == "hill")
     for value in (1e99, -1e99, 500.0):
-        content = rows.unpack(hill[4][rows._SEAL :]) | {"starts.log_scale": np.array([value])}
-        copy = run.forged(("hill", 0, 0), rows.pack(content))
+        content = rows.unpack_row(hill[4][rows._SEAL :]) | {"starts.log_scale": np.array([value])}
+        copy = run.forged(("hill", 0, 0), rows.pack_row(content))
         with closing(sqlite3.connect(copy)) as connection, connection:
             connection.execute("DELETE FROM content WHERE kind = 'chain'")
         assert "is damaged" in run.goes_on(copy)

@@ -22,7 +22,7 @@ from tercet.datasets.catalogue import CATALOGUE
 pytest.importorskip("pooch")
 
 DATA = find_data()
-needs_data = pytest.mark.skipif(DATA is None, reason="set TERCET_DATA to the folder of the sets")
+needs_data = pytest.mark.usefixtures("data_folder")
 
 PIXELS = b"".join(b"%d " % (k % 100) * 36 + b"%d\n" % (1 + k % 5) for k in range(20))
 

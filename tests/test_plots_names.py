@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tercet.ensemble import Ensemble
-from tercet.plots import plot_map, words
+from tercet.plots import fonts, plot_map
+from tercet.plots.fonts import drawable, families
 from tercet.plots.names import find_ends, find_places
-from tercet.plots.words import families, plain
 
 HARD = [
     "<script>alert(1)</script>",
@@ -151,30 +151,30 @@ def test_room_beside_the_point_comes_first():
 
 
 def test_names_are_plain():
-    assert plain("cost $5") == r"cost \$5"
-    assert plain("two\nlines\tand  more ") == "two lines and more"
-    assert plain("a\x00b\u200d") == "ab"
-    assert plain(7) == "7"
-    assert plain("naïve Ω") == "naïve Ω"
+    assert drawable("cost $5") == r"cost \$5"
+    assert drawable("two\nlines\tand  more ") == "two lines and more"
+    assert drawable("a\x00b\u200d") == "ab"
+    assert drawable(7) == "7"
+    assert drawable("naïve Ω") == "naïve Ω"
 
 
 def test_long_names_are_cut_in_the_middle():
-    assert plain("x" * 24, 24) == "x" * 24
-    assert plain("stimulus_in_condition_a_0001.png", 24) == "stimulus_in_co…_0001.png"
+    assert drawable("x" * 24, 24) == "x" * 24
+    assert drawable("stimulus_in_condition_a_0001.png", 24) == "stimulus_in_co…_0001.png"
     (text,) = drawn([[0.0, 0.0]], ["n" * 300]).texts
     assert len(text.get_text()) == 24
 
 
 def test_letters_without_a_font_are_boxes():
-    shown = plain("日本 a")
+    shown = drawable("日本 a")
     assert shown in ("日本 a", "□□ a")  # where a font has them, they are written
-    assert plain("\U000f0000") == "□"
+    assert drawable("\U000f0000") == "□"
 
 
 def test_another_font_is_taken_where_it_has_the_letter(monkeypatch):
-    fonts = tuple((family, words._file_of(family)) for family in ("cmss10", "DejaVu Sans"))
-    monkeypatch.setattr(words, "_fonts", lambda: fonts)
-    assert plain("Ж") == "Ж"
+    known = tuple((family, fonts._file_of(family)) for family in ("cmss10", "DejaVu Sans"))
+    monkeypatch.setattr(fonts, "_fonts", lambda: known)
+    assert drawable("Ж") == "Ж"
     assert families(["Ж"])[-1] == "DejaVu Sans"
     assert families(["a"]) == families([])
 
@@ -216,4 +216,4 @@ def test_an_svg_file_has_an_id_for_everything(d, fonttype):
 def test_without_matplotlib_words_wait(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError):
-        plain("a")
+        drawable("a")

@@ -11,7 +11,7 @@ from tercet.uncertainty import (
     answer_probability,
     distances,
     ellipses,
-    number_pairs,
+    find_pairs,
     pairwise_probability,
     point_covariance,
     triplet_probability,
@@ -39,7 +39,7 @@ def test_distances_are_scipys():
 def test_pairs_are_numbered_so_that_comparisons_can_be_read_back(m):
     rng = np.random.default_rng(1)
     comparisons = np.array([rng.permutation(8)[:4] for _ in range(m)])
-    pairs, near, far = number_pairs(comparisons, 8)
+    pairs, near, far = find_pairs(comparisons, 8)
     assert (pairs[:, 0] < pairs[:, 1]).all()
     assert len(np.unique(pairs, axis=0)) == len(pairs)
     assert_array_equal(pairs[near], np.sort(comparisons[:, :2], axis=1))

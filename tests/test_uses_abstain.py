@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 import tercet as tc
@@ -12,7 +11,7 @@ from tercet.metrics import reliability_table
 from tercet.models import STEModel
 from tercet.plots.abstain import plot_risk_coverage
 from tercet.simulate import answers_from_model, random_comparisons
-from tercet.uses.abstain.promise import predict
+from tercet.uses.abstain.promise import likelier_answers
 from tercet.uses.abstain.threshold import hold_out, independent_unit
 from tercet.uses.abstain.walk import fewest, last_passed, shuffle, walk_down
 
@@ -234,7 +233,9 @@ def test_names_and_turned_questions(ensemble):
 def test_turning_a_question_around_changes_no_bit_of_its_confidence():
     """1 − p in binary is often not the number that its decimals stand for."""
     p = np.arange(1, 5000) / 10_000
-    one, turned = (predict(SimpleNamespace(answer_probability=np.copy), q) for q in (p, 1.0 - p))
+    one, turned = (
+        likelier_answers(SimpleNamespace(answer_probability=np.copy), q) for q in (p, 1.0 - p)
+    )
     assert_array_equal(one[0], turned[0])
     assert_array_equal(one[1], ~turned[1])
 
@@ -437,11 +438,6 @@ def test_what_cannot_be_held_out():
 
 
 # --- the picture ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ax():
-    return Figure(figsize=(5, 5)).subplots()
 
 
 def test_the_curve_is_drawn(ax):

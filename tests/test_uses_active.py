@@ -10,7 +10,7 @@ from tercet.models import CKLModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import all_comparisons, noisy_triplets, true_triplets
 from tercet.uses.active import ActiveLoop, Suggestions, scores, suggest
 from tercet.uses.active.checks import STRATEGIES
-from tercet.uses.active.questions import Questions, comparisons, number
+from tercet.uses.active.questions import Candidates, comparisons, number
 
 N, D, S = 9, 2, 12
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis")
@@ -100,7 +100,7 @@ def slow_scores(ens, rows, strategy, triplets, method=None):
 @pytest.mark.parametrize("model", MODELS)
 def test_answers_follow_from_one_number_for_each_distance(model):
     ens = ensemble(model)
-    about = scores.answers_of(ens)
+    about = scores.predict_answers(ens)
     rows = EVERY[EVERY[:, 0] == 3]
     u = scores.strengths(about, 3)
     p = 1 / (1 + np.exp(u[:, rows[:, 1]] - u[:, rows[:, 2]]))
@@ -186,6 +186,7 @@ def test_mutual_information_leaves_alone_what_people_answer_at_random():
     assert suggest(ens, 1, "mutual_information", candidates=asked).scores[0] < 1e-12
 
 
+@pytest.mark.slow
 def test_thousands_of_answers_do_not_underflow():
     ens = ensemble(seed=3)
     rows = np.repeat(answers(12, seed=4).array, 2000, axis=0)
@@ -339,7 +340,7 @@ def test_of_many_comparisons_some_are_drawn():
     ens = ensemble(n=n)
     found = suggest(ens, 200, "random", pool=2000, random_state=0)
     assert len(np.unique(number(found.array, n))) == 200
-    drawn = Questions(n, np.empty(0, np.int64), None, 2000, 3)
+    drawn = Candidates(n, np.empty(0, np.int64), None, 2000, 3)
     assert drawn.is_sample
     assert not drawn.is_all
     sizes = [len(drawn.of(anchor)) for anchor in range(n)]
@@ -387,6 +388,7 @@ def test_random_is_uniform():
     assert abs(chi2 - len(EVERY)) < 5 * np.sqrt(2 * len(EVERY))
 
 
+@pytest.mark.slow
 def test_random_is_uniform_over_pairs_of_questions_too():
     """A pool with as many of each anchor would hardly ever give two of the same anchor."""
     n, repeats, ens = 12, 1000, ensemble(n=12)

@@ -9,27 +9,21 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
 from scipy.special import logsumexp
+from tests.worlds import ste_answers as answers
 
 import tercet as tc
+from tercet.answers.questions import number_comparisons
+from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.models import STEModel
 from tercet.plots.compare import plot_models
 from tercet.uses import predictive
 from tercet.uses.compare import crossval
 from tercet.uses.compare.comparison import ModelScore, clearly_worse
-from tercet.uses.compare.misfit import deviance, find_repeats, lack_of_fit, noise_ceiling
+from tercet.uses.compare.misfit import deviance, lack_of_fit
 from tercet.uses.compare.models import name_models
 from tercet.uses.predictive import held_out, leave_one_out, mean_per_answer, stacking_weights
-from tercet.uses.units import number_comparisons
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
-
-
-def answers(n=8, m=60, repeats=1, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(n, 2))
-    asked = np.repeat(tc.simulate.random_comparisons(n, m, random_state=rng), repeats, axis=0)
-    rows = tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng)
-    return tc.Triplets(rows, n_objects=n, **more)
 
 
 def quick(estimator, **more):
@@ -236,11 +230,11 @@ def test_repeats_are_found_whichever_way_they_were_asked():
     T = tc.Triplets(
         [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 2, 3], [3, 0, 1]], weights=[2, 1, 1, 1, 3]
     )
-    asked = find_repeats(T)
+    asked = repeated_votes(T)
     np.testing.assert_array_equal(asked.rows, [0, 4])
     np.testing.assert_array_equal(asked.near, [3, 3])
     np.testing.assert_array_equal(asked.total, [4, 3])
-    turned = find_repeats(tc.Triplets([[0, 1, 2, 3], [3, 2, 1, 0]]))
+    turned = repeated_votes(tc.Triplets([[0, 1, 2, 3], [3, 2, 1, 0]]))
     assert (turned.near[0], turned.total[0]) == (1, 2)
 
 
@@ -333,6 +327,7 @@ def test_it_reads_as_a_table_and_as_words(compared):
     assert max(map(len, compared.verdict.splitlines())) > 0
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_for_any_number_of_threads(compared):
     models = [quick(tc.STE(2)), quick(tc.CKL(2), learn=("exponent", "mu")), tc.SOE(2, n_init=1)]
     again = tc.compare_models(answers(repeats=2), models, random_state=0, n_jobs=1)
@@ -367,6 +362,7 @@ def test_a_hold_out_is_matched_by_name():
     assert found[0] == pytest.approx(found[1]) == pytest.approx(found[2])
 
 
+@pytest.mark.slow
 def test_screens_are_left_out_whole_where_they_have_several_answers():
     model = [quick(tc.STE(2), n_samples=20)]
     T = answers(screens=np.arange(60) // 2)

@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from scipy.special import log_expit, log_ndtr
 
+from tercet.answers.questions import Questions, find_questions
 from tercet.errors import InputError
 from tercet.triplets import Triplets
 from tercet.uses.scale import kernels
 from tercet.uses.scale.difference import (
     LINKS,
-    Questions,
     check_design,
-    find_questions,
     fit_counts,
     probability,
 )
@@ -201,7 +200,7 @@ def test_pairs_are_put_in_order_whoever_was_nearer():
     triplets = Triplets([[3, 2, 1, 0], [0, 1, 3, 2]], n_objects=4)
     questions = find_questions(triplets)
     np.testing.assert_array_equal(questions.pairs, [[0, 1, 2, 3]])
-    np.testing.assert_array_equal(questions.higher, [False, True])
+    np.testing.assert_array_equal(questions.first, [False, True])
     np.testing.assert_array_equal(questions.counts(), [[1, 1]])
 
 

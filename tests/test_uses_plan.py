@@ -166,6 +166,7 @@ def test_a_plan_finds_a_number_and_says_it():
     assert len(record["by_world"]) == 6
 
 
+@pytest.mark.slow
 def test_same_bits_for_any_number_of_threads():
     one, two = (plan(target=0.75, n_jobs=jobs) for jobs in (1, 2))
     assert one == two

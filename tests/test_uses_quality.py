@@ -4,16 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
+from tercet.answers.repeats import noise_ceiling, prepare
 from tercet.errors import DataWarning, InputError
 from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
-from tercet.uses.compare.misfit import noise_ceiling
 from tercet.uses.quality import check_answers
-from tercet.uses.quality.counts import prepare
 from tercet.uses.quality.differences import compare_observers
 from tercet.uses.quality.guessing import (
     answers_needed,
@@ -22,7 +20,7 @@ from tercet.uses.quality.guessing import (
     design_effect,
     fit_ordinary,
     interval,
-    judge,
+    judge_observers,
 )
 
 N = 12
@@ -223,23 +221,25 @@ def test_observers_who_answer_the_other_way_round_are_found():
     assert "near and far are exchanged" in " ".join(found.warnings())
 
 
+@pytest.mark.slow
 def test_with_a_noisy_task_equal_observers_are_rarely_accused():
     """Nobody guesses: 5 % of studies may name somebody; 6 in 40 would be bad luck at 2 %."""
     accused = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         x, n = rng.binomial(60, 0.62, size=15).astype(float), np.full(15, 60.0)
-        accused += "looks like guessing" in judge(x, n).verdicts
+        accused += "looks like guessing" in judge_observers(x, n).verdicts
     assert accused <= stats.binom.ppf(0.99, 40, 0.05)
 
 
+@pytest.mark.slow
 def test_observers_who_differ_are_rarely_accused():
     """Of 600 observers who follow, more or less well, less than 1 in 50 is named."""
     accused = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
         share = 1.0 / (1.0 + np.exp(-(1.3 + 0.4 * rng.standard_normal(20))))
-        found = judge(rng.binomial(60, share).astype(float), np.full(20, 60.0))
+        found = judge_observers(rng.binomial(60, share).astype(float), np.full(20, 60.0))
         accused += found.verdicts.count("looks like guessing")
     assert accused < 600 / 50
 
@@ -282,12 +282,10 @@ def test_why_it_cannot_be_told_is_said():
     assert f"it takes about {found.answers_needed:.0f} or more" in few
 
 
-def test_verdicts_hardly_depend_on_the_seed(monkeypatch):
+@pytest.mark.slow
+@pytest.mark.usefixtures("data_folder")
+def test_verdicts_hardly_depend_on_the_seed():
     """The maps of several deals vote: one deal alone changed its mind on 139 from seed to seed."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    monkeypatch.setenv("TERCET_DATA", str(folder))
     cars = tc.datasets.load_cars()
     for seed in (0, 2):
         found = check_answers(cars.triplets, random_state=seed)
@@ -451,6 +449,7 @@ def test_odd_names_survive_the_warnings_and_the_table():
     assert found.table().count("\n") == 2
 
 
+@pytest.mark.slow
 def test_the_seed_makes_it_again():
     T = study(k=12, m=20)
     first = check_answers(T)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tercet.checks import IntArray, listing
+from tercet.checks import IntArray
 from tercet.errors import DataWarning
 from tercet.memory import need_memory
 from tercet.streamed import StreamedTriplets, blocks_of
-from tercet.telling import alike, list_alike, listed
+from tercet.text import alike, list_alike, listed, listing
 from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["diagnose", "warn_about"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from tercet.terminal import harmless
+from tercet.text import harmless
 
 __all__ = ["check_place", "identity", "is_stream", "whole_file", "write_whole"]
 

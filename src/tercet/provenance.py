@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tercet.errors import InputError
-from tercet.telling import shown
+from tercet.text import shown
 
 Seed = int | np.random.Generator | None
 

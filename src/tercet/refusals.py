@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import RowsError
-from tercet.telling import shown
+from tercet.text import shown
 
 __all__ = ["placed", "reject_cells", "reject_rows"]
 

@@ -12,10 +12,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tercet.answers.questions import count_comparisons, draw_distinct, unrank
 from tercet.errors import InputError
 from tercet.memory import need_memory
 from tercet.metrics import squared_distances
-from tercet.numbering import count_comparisons, draw_distinct, unrank
 from tercet.provenance import Seed, as_generator
 from tercet.triplets import Triplets, as_triplets
 

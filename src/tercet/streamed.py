@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import Fields, IntArray, listing, settle_n_objects
+from tercet.checks import Fields, IntArray, settle_n_objects
 from tercet.errors import InputError, TercetError
+from tercet.text import listing
 from tercet.triplets import Triplets, restore
 
 __all__ = ["BLOCK_ROWS", "Column", "Stream", "StreamedTriplets", "blocks_of"]

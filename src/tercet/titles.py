@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tercet.errors import InputError
-from tercet.telling import listed
+from tercet.text import listed
 
 __all__ = [
     "ALSO",

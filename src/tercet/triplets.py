@@ -16,7 +16,6 @@ from tercet.checks import (
     check,
     check_comparisons,
     check_shape,
-    listing,
     look_up,
     read_answers,
     row_number,
@@ -26,6 +25,7 @@ from tercet.checks import (
 )
 from tercet.errors import InputError
 from tercet.memory import need_memory
+from tercet.text import counted, listing
 
 __all__ = ["Triplets", "as_triplets"]
 
@@ -224,14 +224,12 @@ class Triplets:
 
     def __repr__(self) -> str:
         kind = "quadruplet" if self.is_quadruplets else "triplet"
-        plural = "s" if len(self) != 1 else ""
-        parts = [f"{len(self)} {kind}{plural} of {self.n_objects} objects"]
+        parts = [f"{counted(len(self), kind)} of {self.n_objects} objects"]
         if self.names is not None:
             parts[0] += f" named {listing(self.names, range(self.n_objects), limit=3)}"
         for word, labels in ("observer", self.observers), ("screen", self.screens):
             if labels is not None:
-                count = len(np.unique(labels))
-                parts += [f"{count} {word}{'s' if count != 1 else ''}"]
+                parts += [counted(len(np.unique(labels)), word)]
         if self.weights is not None:
             parts += [f"total weight {self.weights.sum():g}"]
         return f"Triplets({', '.join(parts)})"

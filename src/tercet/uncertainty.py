@@ -29,7 +29,7 @@ __all__ = [
     "default_method",
     "distances",
     "ellipses",
-    "number_pairs",
+    "find_pairs",
     "pairwise_probability",
     "point_covariance",
     "total_uncertainty",
@@ -89,7 +89,7 @@ def _fill_lengths(columns: Floats, pairs: Index, squared: bool, table: Floats) -
                 table[e, s] = math.sqrt(table[e, s])
 
 
-def number_pairs(comparisons: Index, n_objects: int) -> tuple[Index, Index, Index]:
+def find_pairs(comparisons: Index, n_objects: int) -> tuple[Index, Index, Index]:
     """List the pairs of objects that comparisons (m, 4) are about.
 
     Returns

@@ -15,7 +15,9 @@ import tercet as tc
 from tercet.engine import on_dask
 from tercet.engine.backend import run_anywhere
 from tercet.errors import TercetError
-from tercet.paper.cells import Cell, collect
+from tercet.paper.cells import Cell, collect_results
+
+pytestmark = pytest.mark.slow
 
 POINTS, _ = tc.simulate.gaussian_mixture(30, random_state=0)
 ANSWERS = tc.simulate.noisy_triplets(POINTS, 3000, noise=0.3, random_state=0)
@@ -103,14 +105,16 @@ def mean_distance(seed):
 
 def test_cells_are_the_same_and_this_process_keeps_them(dask, tmp_path):
     cells = [Cell("spread", 1, mean_distance, {"seed": k}) for k in range(6)]
-    here = collect(cells, tmp_path / "here", 1, show=False)
+    here = collect_results(cells, tmp_path / "here", 1, show=False)
     with joblib.parallel_config("dask"):
-        there = collect(cells, tmp_path / "there", None, show=False)
+        there = collect_results(cells, tmp_path / "there", None, show=False)
     spreads, processes = zip(*(result["rows"][0].values() for result in there), strict=True)
     assert spreads == tuple(result["rows"][0]["spread"] for result in here)
     assert os.getpid() not in processes
     assert len(list((tmp_path / "there" / "spread").iterdir())) == 6
-    assert collect(cells, tmp_path / "there", 1, show=False) == there  # nothing computed again
+    assert (
+        collect_results(cells, tmp_path / "there", 1, show=False) == there
+    )  # nothing computed again
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(dask, dask_cluster, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tercet.errors import TercetError
-from tercet.paper.cells import Cell, collect, source_of
+from tercet.paper.cells import Cell, collect_results, source_of
 
 
 def square(x):
@@ -27,7 +27,7 @@ def cells(*numbers, version=1):
 
 
 def run(*numbers, folder, jobs=1, version=1):
-    return collect(cells(*numbers, version=version), folder, jobs, show=False)
+    return collect_results(cells(*numbers, version=version), folder, jobs, show=False)
 
 
 def values(results):
@@ -124,7 +124,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
 def test_a_process_that_is_killed_is_told(tmp_path):
     killed = [Cell("killed", 1, kill, {"x": x}) for x in range(3)]
     with pytest.raises(TercetError, match="lack of memory"):
-        collect(killed, tmp_path, 2, show=False)
+        collect_results(killed, tmp_path, 2, show=False)
 
 
 def kill(x):
@@ -132,7 +132,7 @@ def kill(x):
 
 
 def test_a_result_that_is_no_json_is_a_failure(tmp_path):
-    (failed,) = collect([Cell("odd", 1, odd, {"x": 1})], tmp_path, 1, show=False)
+    (failed,) = collect_results([Cell("odd", 1, odd, {"x": 1})], tmp_path, 1, show=False)
     assert "int64" in failed["failed"]
     assert failed["settings"] == {"x": 1}
 

@@ -10,12 +10,12 @@ from tercet.paper import (
     checks as uses,
 )
 from tercet.paper.claims import CLAIMS
+from tercet.paper.measurements import Measurements
 from tercet.paper.page import (
     gains,
 )
 from tercet.paper.settings import FULL, LENGTHSCALES
-from tercet.paper.tables import Table
-from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge
+from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge_claims
 
 REPEATS = range(5)
 SERIES = {"STE": ("bootstrap", "Bayes", "recommended"), "t-STE": ("bootstrap", "Bayes")}
@@ -41,7 +41,7 @@ def calibrated(x, right):
                     u = 0.02 + 0.46 * step + up + 1e-4 * repeat
                     numbers = {"uncertainty": u, "error": u, "calibration error": u, "brier": u}
                     rows.append(shared | {"method": method} | numbers)
-    return Table(rows)
+    return Measurements(rows)
 
 
 def predicted(right):
@@ -63,7 +63,7 @@ def predicted(right):
                             "error over all": 0.1,
                         }
                     )
-    return Table(rows)
+    return Measurements(rows)
 
 
 def dimensional(right):
@@ -81,7 +81,7 @@ def dimensional(right):
                 rows.append(key | {"method": "Bayes", "uncertainty": 0.3 + 0.02 * level})
                 if d == 1:
                     rows.append({"true": true, "repeat": repeat, "chosen": true})
-    return Table(rows)
+    return Measurements(rows)
 
 
 def perceived(right):
@@ -94,7 +94,7 @@ def perceived(right):
                 names = ("departure", "spread", "function spread", "covered")
                 numbers = dict.fromkeys(names, 0.1 * step + 0.001 * repeat)
                 rows.append(key | numbers | {"ends": 4e-6 if right else 0.1})
-    return Table(rows)
+    return Measurements(rows)
 
 
 def chosen(right):
@@ -121,11 +121,11 @@ def chosen(right):
         for repeat in REPEATS
     ]
     features = [{"dataset": "Satellite", "strategy": "features", "repeat": 0, "ARI": 0.9}]
-    return Table(rows + features)
+    return Measurements(rows + features)
 
 
 def voted(right):
-    return Table(
+    return Measurements(
         {
             "ensemble": "bootstrap",
             "grid": grid,
@@ -144,7 +144,7 @@ def voted(right):
 
 
 def matrices(right):
-    return Table(
+    return Measurements(
         {
             "prior": prior,
             "noise": noise,
@@ -179,21 +179,21 @@ def tables(right):
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_a_claim_holds_where_it_is_true_and_fails_where_it_is_not(claim):
     for right, verdict in ((True, HOLDS), (False, FAILS)):
-        (found,) = judge([claim], tables(right))
+        (found,) = judge_claims([claim], tables(right))
         assert found.verdict == verdict, [(c.what, c.mean, c.verdict) for c in found.checks]
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_a_single_repeat_leaves_every_claim_open(claim):
     first = {name: table.where(repeat=0) for name, table in tables(True).items()}
-    assert judge([claim], first)[0].verdict == UNDECIDED
+    assert judge_claims([claim], first)[0].verdict == UNDECIDED
 
 
 def test_errors_that_the_threshold_does_not_change_do_not_fall_with_it():
     """Although the training sets with most errors abstain first, so a pool of all would."""
 
     def rows(tilt):
-        return Table(
+        return Measurements(
             {"method": "bootstrap", "fraction": f, "threshold": t, "repeat": r}
             | ({"error": 0.3 - f + tilt * (t - 0.5) + 1e-3 * (r + 1) * f} if t < 0.6 + f else {})
             for f in (0.01, 0.1, 0.3)
@@ -219,7 +219,7 @@ def test_the_best_dimension_is_held_against_its_own_spread():
     """True dimension 3 is worse than 4 by half the spread of 4: within one standard deviation."""
 
     def rows(excess):
-        return Table(
+        return Measurements(
             {"true": 3, "dimension": d, "method": "bootstrap", "repeat": r, "uncertainty": u}
             for r, small in enumerate((-0.01, 0.0, 0.01))
             for d, u in ((2, 0.5), (3, 0.2 + small + excess), (4, 0.2 + small))

@@ -8,7 +8,7 @@ import tercet as tc
 from tercet import simulate
 from tercet.paper.distances import FIGURE, distance_prior, geometry, judge_prior, show_draw
 from tercet.paper.drawing import style
-from tercet.paper.figure import table_of
+from tercet.paper.figure import measurements_of
 from tercet.paper.figure2 import (
     training_set,
 )
@@ -125,7 +125,7 @@ def test_a_draw_to_show_and_the_picture(rows):
     truth = sorted(np.linalg.norm(X[i] - X[j]) for i in range(10) for j in range(i))
     assert_allclose(sorted(row["true distance"] for row in results[0]["rows"]), truth)
     with style():
-        (picture,) = FIGURE.draw(table_of(results)).values()
+        (picture,) = FIGURE.draw(measurements_of(results)).values()
     assert len(picture.axes) == 9
     assert [ax.get_title(loc="left") for ax in picture.axes[::3]] == [
         "(a) noise σ = 0.5",

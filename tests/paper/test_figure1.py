@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.paper.figure import table_of
+from tercet.paper.figure import measurements_of
 from tercet.paper.figure1 import FIGURE, perceived, stimulus, trace
 from tercet.paper.settings import FULL, TINY
 
@@ -29,7 +29,7 @@ def test_perception_rises_from_0_to_1_and_is_not_linear():
 def test_the_curve_is_in_the_table_and_in_the_picture():
     assert FIGURE.cells(TINY) == FIGURE.cells(FULL)
     (cell,) = FIGURE.cells(FULL)
-    table = table_of([trace(**cell.settings) | {"settings": cell.settings}])
+    table = measurements_of([trace(**cell.settings) | {"settings": cell.settings}])
     x = [row["stimulus"] for row in table.rows]
     np.testing.assert_allclose([row["perception"] for row in table.rows], perceived(x))
     pictures = FIGURE.draw(table)

@@ -5,16 +5,16 @@ import pytest
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.cells import collect
+from tercet.paper.cells import collect_results
 from tercet.paper.drawing import style
-from tercet.paper.figure import table_of
+from tercet.paper.figure import measurements_of
 from tercet.paper.figure2 import (
     training_set,
 )
 from tercet.paper.figure3 import FIGURE, predict, predict_or_abstain
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import METHOD, mixture, stream
 from tercet.paper.settings import FULL, TINY
-from tercet.paper.tables import Table
 
 SMALL = {"points": 12, "fraction": 0.1, "repeat": 1, "thresholds": [0.5, 0.7, 0.9]}
 pytestmark = pytest.mark.filterwarnings("ignore::tercet.errors.ConvergenceWarning")
@@ -68,7 +68,7 @@ def test_the_settings_are_the_papers():
 
 
 def made_up(thresholds, silent=()):
-    return Table(
+    return Measurements(
         {
             "method": method,
             "fraction": fraction,
@@ -114,8 +114,8 @@ def test_where_a_repeat_predicts_nothing_the_error_is_not_drawn():
 
 def test_the_recommended_default_runs_too(tmp_path):
     cells = [c for c in FIGURE.cells(TINY) if c.settings["repeat"] == 0][-1:]
-    (result,) = collect(cells, tmp_path, 1, show=False)
-    rows = table_of([result]).rows
+    (result,) = collect_results(cells, tmp_path, 1, show=False)
+    rows = measurements_of([result]).rows
     assert [row["threshold"] for row in rows] == list(TINY.thresholds)
     assert rows[0]["error"] < 0.25
     assert rows[0]["abstention"] < rows[1]["abstention"]

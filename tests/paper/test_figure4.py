@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 import tercet as tc
 from tercet.errors import DataWarning
 from tercet.paper import figure4, methods
-from tercet.paper.figure import table_of
-from tercet.paper.figure4 import FIGURE, answers_of, describe, functions_of, normalised
+from tercet.paper.figure import measurements_of
+from tercet.paper.figure4 import FIGURE, describe_scale, functions_of, normalised, observer_answers
 from tercet.paper.methods import BOOTSTRAP, RECOMMENDED, stream
 from tercet.paper.settings import FULL, LENGTHSCALES, QUICK, TINY
 from tercet.uses.scale.scale import SAMPLES
@@ -38,7 +38,7 @@ def compute(cell):
 
 @pytest.fixture(scope="module")
 def table():
-    return table_of([compute(cell) for cell in FIGURE.cells(TINY)])
+    return measurements_of([compute(cell) for cell in FIGURE.cells(TINY)])
 
 
 def test_settings_are_the_papers():
@@ -66,7 +66,7 @@ def test_observers_of_a_repeat_are_the_same_for_all_lengthscales():
         explained = np.linalg.lstsq(draws, functions - mean, rcond=None)[0]
         np.testing.assert_allclose(draws @ explained, functions - mean, atol=1e-8)
     assert not np.allclose(functions_of(30, X, 2.0, 4), long)
-    asked = [np.sort(answers_of(f, 10, 3).array[:, 1:]) for f in (long, short)]
+    asked = [np.sort(observer_answers(f, 10, 3).array[:, 1:]) for f in (long, short)]
     np.testing.assert_array_equal(*asked)
 
 
@@ -95,7 +95,7 @@ def test_the_papers_cell_is_the_bootstrap_normalised():
 
 def test_the_recommended_cell_resamples_observers():
     rows = figure4.recommended_scale(method=RECOMMENDED, samples=40, **WORLD)["rows"]
-    answers = answers_of(functions_of(12, X, 0.54, 0), 100, 0)
+    answers = observer_answers(functions_of(12, X, 0.54, 0), 100, 0)
     by = {
         unit: tc.perceptual_scale(
             answers, X, unit=unit, n_samples=40, random_state=stream(0, methods.METHOD)
@@ -115,7 +115,7 @@ def test_numbers_of_a_scale():
     samples = np.array([mean + (0.3 + step) * inner for step in (-0.1, 0.1)])
     functions = np.tile(mean, (2, 1))
     functions[1, -1] += 0.25
-    *rows, whole = describe(samples, functions, X, 0.54)["rows"]
+    *rows, whole = describe_scale(samples, functions, X, 0.54)["rows"]
     assert whole["departure"] == pytest.approx(0.3 * math.sqrt(18 / 20))
     assert whole["spread"] == pytest.approx(0.1 * math.sqrt(2.0))
     assert whole["covered"] == 0.0
@@ -124,7 +124,7 @@ def test_numbers_of_a_scale():
     kernel = tc.simulate.pinned_kernel(X, 0.54)
     assert whole["function spread"] == pytest.approx(np.sqrt(np.diag(kernel)[1:-1]).mean())
     assert [row["function"] for row in rows] == mean.tolist()
-    assert describe(samples - 0.2 * inner, functions, X, 0.54)["rows"][-1]["covered"] == 1.0
+    assert describe_scale(samples - 0.2 * inner, functions, X, 0.54)["rows"][-1]["covered"] == 1.0
 
 
 def test_the_table_has_curves_for_claims(table):

@@ -15,8 +15,9 @@ from tercet.ensemble import Ensemble
 from tercet.estimators import TSTE
 from tercet.models import STEModel
 from tercet.paper import active, figure5
-from tercet.paper.active import INFORMATION_GAIN, RANDOM, World
+from tercet.paper.active import INFORMATION_GAIN, RANDOM, PaperWorld
 from tercet.paper.drawing import style
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -28,7 +29,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import FULL, QUICK, TINY
-from tercet.paper.tables import Table
 from tercet.triplets import Triplets
 
 CANCER = "Breast Cancer"
@@ -40,7 +40,7 @@ ANSWER_POORLY = pytest.mark.filterwarnings(
 
 def blobs(spread, labels=None):
     points, own = make_blobs(60, centers=3, cluster_std=spread, n_features=4, random_state=0)
-    return World(0, points, own if labels is None else labels(own))
+    return PaperWorld(0, points, own if labels is None else labels(own))
 
 
 def shuffled(labels):
@@ -56,19 +56,19 @@ def test_triplet_error_is_that_of_the_metrics(twins):
     embedding = np.random.default_rng(0).normal(size=(40, 5))
     if twins:  # equal distances: no true answer; and an embedding that satisfies neither
         points[1], embedding[3] = points[0], embedding[2]
-    true = active.nearer(np.sqrt(active.squared_distances(points)))
+    true = active.nearer(np.sqrt(active.all_squared_distances(points)))
     rows = simulate.true_triplets(points)
     assert np.count_nonzero(true) == len(rows)
-    assert active.triplet_error(embedding, true) == metrics.triplet_error(embedding, rows)
-    assert active.triplet_error(points, true) == 0.0
-    assert active.triplet_error(np.zeros((40, 5)), true) == 1.0
+    assert active.true_triplet_error(embedding, true) == metrics.triplet_error(embedding, rows)
+    assert active.true_triplet_error(points, true) == 0.0
+    assert active.true_triplet_error(np.zeros((40, 5)), true) == 1.0
 
 
 def test_the_error_of_the_posterior_is_that_of_its_votes():
     points = active.load(CANCER, 20).points
     draws = points[:, :5] + np.random.default_rng(0).normal(size=(50, 20, 5))
     ensemble = Ensemble(draws)
-    true = active.nearer(np.sqrt(active.squared_distances(points)))
+    true = active.nearer(np.sqrt(active.all_squared_distances(points)))
     pi = ensemble.triplet_probability(simulate.true_triplets(points), "vote")
     assert active.posterior_error(ensemble, true) == pytest.approx(
         score_probabilities(pi)["error"], abs=1e-12
@@ -196,7 +196,7 @@ def test_every_strategy_chooses_by_its_own_draws(monkeypatch, strategy, draws, c
 def test_random_questions_may_come_again():
     triplets = Triplets([[0, 1, 2]], n_objects=4)
     ensemble = Ensemble(np.zeros((1, 4, 2)) + np.arange(4)[:, None], model=STEModel())
-    asked = active.choose(RANDOM, ensemble, triplets, 50, stream(0, CHOICE))
+    asked = active.choose_batch(RANDOM, ensemble, triplets, 50, stream(0, CHOICE))
     assert asked.shape == (50, 3)
     assert len(np.unique(asked, axis=0)) == 12
 
@@ -247,7 +247,7 @@ def made_up(repeats, datasets=("Satellite", "MNIST", CANCER)):
             if strategy == RECOMMENDED:
                 row["triplet error of the posterior"] = 0.05
             rows.append(row)
-    return Table(rows)
+    return Measurements(rows)
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
@@ -284,6 +284,6 @@ def test_what_is_missing_is_left_out():
         assert list(figure5.draw(made_up(1, (CANCER,)))) == ["figure_5_breast_cancer"]
     rows = [r for r in made_up(1).rows if r["strategy"] not in (RECOMMENDED, BAYES)]
     with style():
-        picture = figure5.draw(Table(rows))["figure_5"]
+        picture = figure5.draw(Measurements(rows))["figure_5"]
     labels = [line.get_label() for line in picture.axes[0].lines]
     assert labels == ["random", "bootstrap"]

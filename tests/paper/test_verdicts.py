@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tercet.paper.tables import Curve, Table
+from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.verdicts import (
     FAILS,
     HOLDS,
@@ -12,7 +12,7 @@ from tercet.paper.verdicts import (
     Claim,
     between,
     falls,
-    judge,
+    judge_claims,
     rank_correlation,
     rises,
     weigh,
@@ -92,9 +92,9 @@ def test_rising_and_falling():
 
 def test_a_claim_without_its_numbers_was_not_run():
     claim = Claim("X", ("1", "2"), "", lambda t: [t["1"].curve("x", "y") and Check("", FIVE + 9)])
-    full = Table([{"repeat": r, "x": 0, "y": 1.0} for r in (0, 1)])
-    assert judge([claim], {"1": full})[0].verdict == NOT_RUN
-    assert judge([claim], {"1": Table(), "2": full})[0].verdict == NOT_RUN
-    holes = Table([{"repeat": 0, "x": 0}])
-    assert judge([claim], {"1": holes, "2": full})[0].verdict == NOT_RUN
-    assert judge([claim], {"1": full, "2": full})[0].verdict == HOLDS
+    full = Measurements([{"repeat": r, "x": 0, "y": 1.0} for r in (0, 1)])
+    assert judge_claims([claim], {"1": full})[0].verdict == NOT_RUN
+    assert judge_claims([claim], {"1": Measurements(), "2": full})[0].verdict == NOT_RUN
+    holes = Measurements([{"repeat": 0, "x": 0}])
+    assert judge_claims([claim], {"1": holes, "2": full})[0].verdict == NOT_RUN
+    assert judge_claims([claim], {"1": full, "2": full})[0].verdict == HOLDS

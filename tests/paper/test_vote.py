@@ -10,9 +10,9 @@ from tercet.paper.drawing import style
 from tercet.paper.figure2 import (
     training_set,
 )
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import METHOD, mixture, stream
 from tercet.paper.settings import FULL
-from tercet.paper.tables import Table
 from tercet.paper.vote import FIGURE, compare_rules, share_of_draws
 
 SMALL = {"points": 12, "noise": 0.5, "fraction": 0.2, "grids": ["noise"], "repeat": 0}
@@ -78,7 +78,7 @@ def test_the_grids_are_those_of_figures_2b_and_2c():
 
 
 def test_pictures_have_a_line_for_every_rule():
-    table = Table(
+    table = Measurements(
         {"ensemble": e, "noise": noise, "fraction": f, "repeat": repeat, "grid": grid}
         | {"rule": rule, "error": height, "brier": height, "calibration error": height}
         for e in ("bootstrap", "Bayes")

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 import tercet as tc
+from tercet.answers.questions import number_comparisons
+from tercet.answers.repeats import noise_ceiling
 from tercet.models import STEModel
 from tercet.uses.compare.comparison import clearly_worse
-from tercet.uses.compare.misfit import lack_of_fit, noise_ceiling
+from tercet.uses.compare.misfit import lack_of_fit
 from tercet.uses.predictive import held_out, leave_one_out
-from tercet.uses.units import number_comparisons
+
+pytestmark = pytest.mark.slow
 
 SMALL = {"n_samples": 200, "n_chains": 2, "n_jobs": 1}
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import tercet as tc
+from tercet.answers.repeats import prepare
 from tercet.simulate import answer, random_comparisons
 from tercet.uses.quality import differences
-from tercet.uses.quality.counts import prepare
+
+pytestmark = pytest.mark.slow
 
 STUDIES, N, PEOPLE = 80, 8, 6
 

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.uses.scale.difference import find_questions, probability
+from tercet.answers.questions import find_questions
+from tercet.uses.scale.difference import probability
 from tercet.uses.scale.goodness import goodness_of_fit
+
+pytestmark = pytest.mark.slow
 
 N, EACH, SIGMA = 7, 12, 0.25
 PSI = np.linspace(0.0, 1.0, N) ** 1.5

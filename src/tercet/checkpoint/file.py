@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tercet.errors import InputError, TercetError
-from tercet.plain import parse
+from tercet.tables import parse_json
 
 FORMAT = "tercet checkpoint"
 VERSION = 2
@@ -118,7 +118,7 @@ def read_about(file: sqlite3.Connection, path: str) -> About | None:
     if application != APPLICATION or set(schema) != _our_schema():
         raise InputError(_no_checkpoint(path))
     rows = file.execute("SELECT name, value FROM about").fetchmany(_MOST_ENTRIES)
-    known = {name: parse(value) for name, value in rows}
+    known = {name: parse_json(value) for name, value in rows}
     version = known["version"]
     if known["format"] != FORMAT or type(version) is not int or version < 1:
         raise ValueError("format")

@@ -19,7 +19,7 @@ from tercet.checkpoint.file import Row, telling, write_rows
 from tercet.errors import TercetError
 from tercet.limits import LARGEST_NUMBER
 from tercet.npz import read_npz
-from tercet.plain import parse
+from tercet.tables import parse_json
 
 EVERY = 1.0  # seconds between two commits: each waits for the disk
 
@@ -64,7 +64,7 @@ class Checkpoint:
             for k, (part, value) in enumerate(self._file.execute(query, (kind, number))):
                 if part != k:
                     raise ValueError("a part is missing")
-                yield read(unpack(self._opened((kind, number, part), value)))
+                yield read(unpack_row(self._opened((kind, number, part), value)))
 
     def one(self, kind: str, number: int, read: Read = dict) -> Any:
         """What was kept under a kind and a number, in a single part; None if nothing was."""
@@ -86,6 +86,8 @@ class Checkpoint:
 
         ``write`` makes a content of it, of which ``read`` makes the same again.
         """
+        if self._file is None:
+            return make()
         known: T | None = self.one(kind, number, read)
         if known is None:
             known = make()
@@ -96,7 +98,7 @@ class Checkpoint:
         """Keep arrays, and whatever JSON knows, by name."""
         if self._file is None:
             return
-        packed = pack(content)
+        packed = pack_row(content)
         row = kind, number, part, self._seal((kind, number, part), packed) + packed
         with self._lock:
             self._waiting.append(row)
@@ -174,7 +176,7 @@ class Checkpoint:
 NOTHING_KEPT = Checkpoint(0, None)
 
 
-def pack(content: Content) -> bytes:
+def pack_row(content: Content) -> bytes:
     """Arrays and plain values as one npz, nothing of which is executed when it is read."""
     arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
     plain = {key: value for key, value in content.items() if key not in arrays}
@@ -184,10 +186,10 @@ def pack(content: Content) -> bytes:
     return packed.getvalue()
 
 
-def unpack(value: bytes) -> dict[str, Any]:
-    """What `pack` packed."""
+def unpack_row(value: bytes) -> dict[str, Any]:
+    """What `pack_row` packed."""
     arrays = read_npz(io.BytesIO(value))
-    plain = parse(str(arrays.pop(_PLAIN)))
+    plain = parse_json(str(arrays.pop(_PLAIN)))
     if not isinstance(plain, dict) or plain.keys() & arrays.keys():
         raise TypeError("values without names of their own")
     return arrays | plain

@@ -14,12 +14,12 @@ from tercet.cli.common import (
     add_out,
     add_reading,
     effort_of,
-    read_answers,
+    load_answers,
     several,
-    share,
+    share_of_one,
 )
 from tercet.cli.maps import describe_map, save_map
-from tercet.cli.models import add_model, add_penalty, penalised
+from tercet.cli.models import add_model, add_penalty_option, penalised
 from tercet.cli.output import emit
 
 __all__ = ["add_to", "run"]
@@ -47,11 +47,11 @@ def add_to(commands: Any) -> None:
     )
     add_reading(parser)
     add_model(parser, "ste")
-    add_penalty(parser, ", and with --paper")
+    add_penalty_option(parser, ", and with --paper")
     parser.add_argument("--samples", type=several, metavar="N", help="resamples (default: 100)")
     parser.add_argument(
         "--fraction",
-        type=share,
+        type=share_of_one,
         metavar="R",
         help="share of the answers in each; below 1 without replacement (default: 1)",
     )
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     changes = {name: value for name, value in given.items() if value is not None}
     if options.paper and (changes or options.penalty):
         raise InputError("--paper settles --samples, --fraction, --unit and --penalty; leave them.")
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     penalty = 0.0 if options.paper else options.penalty
     estimator = penalised(options.model or "ste", options.dim, penalty)
     kept = {"checkpoint": options.checkpoint, "device": options.device}

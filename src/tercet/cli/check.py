@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from typing import Any
 
-from tercet.cli.common import add_command, add_form, add_quiet, add_reading, add_seed, read_answers
+from tercet.cli.common import add_command, add_form, add_quiet, add_reading, add_seed, load_answers
 from tercet.cli.output import Result, emit
 
 __all__ = ["add_to", "run"]
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     """Check the answers and print what was found."""
     from tercet.uses.quality import check_answers
 
-    reading = read_answers(options)
+    reading = load_answers(options)
     found = check_answers(reading.triplets, catch=reading.catch, random_state=options.seed)
     record = {
         "file": str(options.file),

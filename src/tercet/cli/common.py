@@ -43,14 +43,14 @@ __all__ = [
     "effort_of",
     "jobs",
     "leave_out",
+    "load_answers",
     "load_map",
-    "natural",
+    "natural_number",
     "positive",
     "progress_of",
-    "read_answers",
     "read_names",
     "several",
-    "share",
+    "share_of_one",
     "tell",
     "words",
 ]
@@ -162,7 +162,7 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
     """``--seed``: the same command gives the same result, unless told otherwise."""
     parser.add_argument(
         "--seed",
-        type=natural,
+        type=natural_number,
         default=0,
         metavar="N",
         help="of all that is random; the same seed gives the same result (default: 0)",
@@ -274,7 +274,7 @@ def several(text: str) -> int:
     return _whole(text, 2, "a whole number from 2 to a billion")
 
 
-def natural(text: str) -> int:
+def natural_number(text: str) -> int:
     """A whole number from 0."""
     return _whole(text, 0, "a whole number from 0 to a billion")
 
@@ -289,7 +289,7 @@ def positive(text: str) -> float:
     return _number(text, 0.0, sys.float_info.max, "a number from 0")
 
 
-def share(text: str) -> float:
+def share_of_one(text: str) -> float:
     """A number from 0 to 1."""
     return _number(text, 0.0, 1.0, "a share from 0 to 1")
 
@@ -335,7 +335,7 @@ def columns(text: str) -> dict[str, str]:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_answers(
+def load_answers(
     options: argparse.Namespace,
     path: Path | None = None,
     names: Sequence[str] | None = None,
@@ -393,9 +393,9 @@ def tell(options: argparse.Namespace, reading: Reading) -> None:
 def read_names(path: Path) -> Sequence[str]:
     """The lines of a file that are not empty."""
     from tercet.errors import InputError
-    from tercet.io.source import Source
+    from tercet.io.inputfile import InputFile
 
-    lines = io.StringIO(Source(path).text, newline=None)  # ends of lines, and no other marks
+    lines = io.StringIO(InputFile(path).text, newline=None)  # ends of lines, and no other marks
     names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise InputError(f"{path} is empty; it should have the name of an object on every line.")

@@ -13,12 +13,12 @@ from tercet.cli.common import (
     add_reading,
     count,
     effort_of,
-    read_answers,
+    load_answers,
     words,
 )
 from tercet.cli.files import input_file
 from tercet.cli.models import make_model
-from tercet.cli.output import Result, emit, write_rows
+from tercet.cli.output import Result, emit, save_rows
 
 __all__ = ["add_to", "run"]
 
@@ -85,10 +85,10 @@ def run(options: argparse.Namespace) -> int:
     if options.models == ():
         raise InputError("--models names none; give at least one, such as --models ste,ckl.")
     models = options.models and [make_model(text, options.dim) for text in options.models]
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     holdout = None
     if options.holdout is not None:
-        holdout = read_answers(options, options.holdout, triplets.names, all_known=False).triplets
+        holdout = load_answers(options, options.holdout, triplets.names, all_known=False).triplets
     found = compare_models(
         triplets,
         models,
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         {name: value for name, value in row.items() if name != "failed_refits"}
         for row in found.records()
     ]
-    write_rows(options, rows)
+    save_rows(options, rows)
     record = {
         "seed": options.seed,
         "best": found.best,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tercet.cli.common import add_command, add_quiet, add_reading, read_answers
+from tercet.cli.common import add_command, add_quiet, add_reading, load_answers
 from tercet.cli.files import output_file
 from tercet.cli.output import note, say
+from tercet.tables import Table
 
 __all__ = ["add_to", "run"]
 
@@ -23,13 +24,11 @@ class _ListFormats(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from tercet.io import FORMATS
-        from tercet.uses.columns import lay_out
 
-        lines = [["name", "reads", "writes", "recognised by"]]
-        lines += [
+        lines = [
             [each.name, each.title, "yes" if each.write else "", each.looks] for each in FORMATS
         ]
-        say(lay_out(lines))
+        say(Table("", ["name", "reads", "writes", "recognised by"], lines).text())
         parser.exit()
 
 
@@ -57,10 +56,10 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say what was written."""
     from tercet.io import write_triplets
-    from tercet.io.write import find_writer
+    from tercet.io.formats import find_writer
 
     find_writer(options.out, options.to)  # says now that there is none
-    reading = read_answers(options)
+    reading = load_answers(options)
     write_triplets(reading.triplets, options.out, options.to)
     note(options, f"Written: {len(reading.triplets)} answers to {options.out}.")
     return 0

@@ -14,9 +14,9 @@ from tercet.cli.common import (
     count,
     dimensions,
     effort_of,
-    read_answers,
+    load_answers,
 )
-from tercet.cli.output import Result, emit, write_rows
+from tercet.cli.output import Result, emit, save_rows
 
 __all__ = ["add_to", "run"]
 
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.uses.dimension import estimate_dimension
 
     found = estimate_dimension(
-        read_answers(options).triplets,
+        load_answers(options).triplets,
         options.dimensions,
         unit=options.unit,
         folds=options.folds,
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         **effort_of(options),
     )
     rows = found.records()
-    write_rows(options, rows)
+    save_rows(options, rows)
     record = {
         "seed": options.seed,
         "dimension": found.dimension,

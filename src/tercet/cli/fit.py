@@ -13,11 +13,12 @@ from tercet.cli.common import (
     add_quiet,
     add_reading,
     add_seed,
-    read_answers,
+    load_answers,
 )
 from tercet.cli.maps import labels_of, point_table
-from tercet.cli.models import add_model, add_penalty, penalised
-from tercet.cli.output import Result, emit, write_rows
+from tercet.cli.models import add_model, add_penalty_option, penalised
+from tercet.cli.output import Result, emit, save_rows
+from tercet.text import counted
 
 __all__ = ["add_to", "run"]
 
@@ -43,7 +44,7 @@ def add_to(commands: Any) -> None:
     )
     add_reading(parser)
     add_model(parser, "ste")
-    add_penalty(parser)
+    add_penalty_option(parser)
     add_device(parser)
     add_out(parser, "the points as CSV")
     add_seed(parser)
@@ -53,7 +54,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, print and write."""
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     estimator = penalised(options.model or "ste", options.dim, options.penalty)
     estimator.set_params(random_state=options.seed, device=options.device).fit(triplets)
     error = 1.0 - estimator.score(triplets)
@@ -64,13 +65,13 @@ def run(options: argparse.Namespace) -> int:
         {"name": label} | {f"x{k + 1}": x for k, x in enumerate(point)} for label, point in points
     ]
     text = (
-        f"{type(estimator).__name__} in {options.dim} dimension{'' if options.dim == 1 else 's'}: "
+        f"{type(estimator).__name__} in {counted(options.dim, 'dimension')}: "
         f"loss {estimator.loss_:.6g} after {estimator.n_iter_} iterations ({estimator.reason_}).\n"
         f"Training error {error:.1%}: so many of the {triplets.n_answers} answers contradict it."
     )
     if options.out is None:
         text += f"\n\n{point_table(rows)}"
-    write_rows(options, rows)
+    save_rows(options, rows)
     record = {
         "seed": options.seed,
         "model": type(estimator).__name__,

@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.output import Result, cell, note, writing
+from tercet.cli.output import Result, note, printable, writing
+from tercet.tables import Table
+from tercet.text import counted
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -15,16 +17,14 @@ __all__ = [
     "LEVEL",
     "describe_map",
     "labels_of",
+    "mark_provisional",
     "point_rows",
     "point_table",
     "problems_of",
-    "provisional",
     "save_map",
 ]
 
 LEVEL = 0.95  # of the intervals
-EXACT = 300  # objects, all of whose comparisons are looked at
-SAMPLED = 100_000  # comparisons of more objects, drawn at random
 
 
 def problems_of(ensemble: Ensemble | None) -> list[str]:
@@ -35,7 +35,7 @@ def problems_of(ensemble: Ensemble | None) -> list[str]:
     return [] if found is None else found.problems
 
 
-def provisional(text: str, problems: list[str]) -> str:
+def mark_provisional(text: str, problems: list[str]) -> str:
     """A text for people, under what is wrong with the chains that it comes from."""
     if not problems:
         return text
@@ -63,22 +63,20 @@ def point_rows(ensemble: Ensemble) -> list[dict[str, Any]]:
 
 def point_table(rows: list[dict[str, Any]]) -> str:
     """The rows for people, intervals in one cell; also of points without intervals."""
-    from tercet.uses.columns import lay_out
-
     axes = [key for key in rows[0] if key != "name" and "_" not in key]
     sure = f"{axes[0]}_low" not in rows[0]
     head = ["name"]
     for axis in axes:
         head += [axis] if sure else [axis, f"{LEVEL:.0%} interval"]
-    lines = [head]
+    lines = []
     for row in rows:
-        line = [cell(row["name"])]
+        line = [printable(row["name"])]
         for axis in axes:
             line.append(f"{row[axis]:.3f}")
             if not sure:
                 line.append(f"{row[f'{axis}_low']:.3f} to {row[f'{axis}_high']:.3f}")
         lines.append(line)
-    return lay_out(lines)
+    return Table("", head, lines).text()
 
 
 def describe_map(
@@ -103,8 +101,8 @@ def describe_map(
     problems = problems_of(ensemble)
     doubt = ", but the chains have not converged" if problems else ""
     text = [
-        f"A map of {ensemble.n_objects} objects in {ensemble.n_components} dimension"
-        f"{'' if ensemble.n_components == 1 else 's'}: {ensemble.n_samples} draws.",
+        f"A map of {ensemble.n_objects} objects in "
+        f"{counted(ensemble.n_components, 'dimension')}: {ensemble.n_samples} draws.",
         *sentences,
         f"Average uncertainty {expected:.4f}: it expects to have {expected:.1%} of {of} wrong"
         f"{doubt}.",
@@ -128,8 +126,7 @@ def describe_map(
 
 def expected_error(ensemble: Ensemble, seed: int) -> tuple[float, str]:
     """Mean of min(π, 1 − π), and over which comparisons: all, or of many objects some."""
-    sample = None if ensemble.n_objects <= EXACT else SAMPLED
-    mean = ensemble.average_uncertainty(sample=sample, random_state=seed)
+    mean = ensemble.average_uncertainty(random_state=seed)
     return mean, "all comparisons" if mean.exact else f"{mean.n_comparisons} random comparisons"
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import csv
-import io
-import json
 import re
 import shlex
 import sys
@@ -15,24 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tercet.plain import plain
-from tercet.terminal import PYTHON, cell, harmless, one_line
+from tercet.tables import table_of, to_csv, to_json
+from tercet.text import PYTHON, harmless, one_line, printable
 
 __all__ = [
     "Result",
-    "cell",
     "emit",
     "flush",
     "harmless",
     "note",
     "one_line",
+    "printable",
+    "save_rows",
     "say",
-    "to_csv",
-    "to_json",
     "with_options",
     "without_python",
     "write_csv",
-    "write_rows",
     "writing",
 ]
 
@@ -75,7 +70,7 @@ def emit(options: argparse.Namespace, result: Result) -> None:
     if options.json:
         print(to_json({"command": options.command, **result.record}))
     elif options.csv:
-        table = to_csv(result.rows)
+        table = table_of(result.rows).csv()
         shown = sys.stdout is not None and sys.stdout.isatty()  # else a program reads it
         print(harmless(table) if shown else table, end="")
     else:
@@ -134,29 +129,11 @@ def _translated(message: str, options: argparse.Namespace) -> str:
 
 def _columns(found: re.Match[str]) -> str:
     """A map of columns as ``--columns`` takes it, quoted for a shell."""
-    text = io.StringIO(newline="")
     pairs = [f"{word}={title}" for word, title in ast.literal_eval(found[1]).items()]
-    csv.writer(text, lineterminator="").writerow(pairs)
-    return f"--columns {shlex.quote(text.getvalue())}"
+    return f"--columns {shlex.quote(to_csv(pairs, ()).removesuffix(chr(10)))}"
 
 
 # --- for machines -----------------------------------------------------------------------------
-
-
-def to_json(record: Row) -> str:
-    """One JSON object: numbers as numbers, and null for what is no number."""
-    return json.dumps(plain(record), indent=2, allow_nan=False)
-
-
-def to_csv(rows: Sequence[Row]) -> str:
-    """Rows as CSV under a header; cells of what is no number, or not known, are empty."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    if rows:
-        writer.writerow(rows[0])
-    for row in rows:
-        writer.writerow(["" if (v := plain(value)) is None else v for value in row.values()])
-    return text.getvalue()
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
@@ -164,10 +141,10 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     from tercet.files import write_whole
 
     with writing(path):
-        write_whole(path, to_csv(rows).encode("utf-8", errors="backslashreplace"))
+        write_whole(path, table_of(rows).csv().encode("utf-8", errors="backslashreplace"))
 
 
-def write_rows(options: argparse.Namespace, rows: Sequence[Row]) -> None:
+def save_rows(options: argparse.Namespace, rows: Sequence[Row]) -> None:
     """Write rows to the file of ``-o``, if there is one, and say so."""
     if options.out is not None:
         write_csv(options.out, rows)

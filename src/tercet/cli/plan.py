@@ -16,9 +16,9 @@ from tercet.cli.common import (
     add_out,
     count,
     effort_of,
+    load_answers,
     positive,
-    read_answers,
-    share,
+    share_of_one,
 )
 from tercet.cli.files import input_file, output_file
 from tercet.cli.output import Result, emit, note, write_csv, writing
@@ -62,7 +62,7 @@ def add_to(commands: Any) -> None:
         help="standard deviation of the error of log-distances (default: 0.3)",
     )
     parser.add_argument(
-        "--lapse", type=share, metavar="P", help="share of coin answers (default: 0)"
+        "--lapse", type=share_of_one, metavar="P", help="share of coin answers (default: 0)"
     )
     parser.add_argument(
         "--shape",
@@ -91,7 +91,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--assurance",
-        type=share,
+        type=share_of_one,
         default=0.5,
         metavar="P",
         help="share of the experiments that shall reach the target (default: 0.5)",
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
         noise=options.noise,
         lapse=options.lapse,
         shape=options.shape,
-        like=None if options.pilot is None else read_answers(options, options.pilot).triplets,
+        like=None if options.pilot is None else load_answers(options, options.pilot).triplets,
         measure=options.measure,
         target=options.target,
         assurance=options.assurance,
@@ -157,13 +157,13 @@ def run(options: argparse.Namespace) -> int:
         write_csv(options.out, rows)
         note(options, f"Written: {options.out}.")
     if options.plot is not None:
-        draw(found, options.plot)
+        draw_plan(found, options.plot)
         note(options, f"Written: {options.plot}.")
     emit(options, Result(str(found), {"seed": options.seed, **found.as_dict()}, rows))
     return 0
 
 
-def draw(plan: AnswerPlan, path: Path) -> None:
+def draw_plan(plan: AnswerPlan, path: Path) -> None:
     """Write a picture of the plan, the pilot's answers counted in."""
     from matplotlib import pyplot
 

@@ -15,14 +15,15 @@ from tercet.cli.common import (
     add_reading,
     count,
     effort_of,
-    natural,
-    read_answers,
+    load_answers,
+    natural_number,
     several,
     words,
 )
 from tercet.cli.maps import LEVEL, describe_map, save_map
-from tercet.cli.models import LEARNED, add_model, make_estimator
+from tercet.cli.models import PROBABILITIES, add_model, learned_by, make_estimator
 from tercet.cli.output import emit
+from tercet.text import counted
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -53,13 +54,13 @@ def add_to(commands: Any) -> None:
         examples=EXAMPLES,
     )
     add_reading(parser)
-    add_model(parser, "ckl, with --paper ste", tuple(LEARNED))
+    add_model(parser, "ckl, with --paper ste", PROBABILITIES)
     parser.add_argument(
         "--samples", type=several, metavar="N", help="maps of each chain (default: 1000)"
     )
     parser.add_argument(
         "--warmup",
-        type=natural,
+        type=natural_number,
         metavar="N",
         help="maps of each chain that come before and are thrown away (default: 500; 200 on a GPU)",
     )
@@ -104,8 +105,8 @@ def run(options: argparse.Namespace) -> int:
     if options.paper:
         maker = Posterior.paper(estimator, **effort)
     else:
-        maker = Posterior(estimator, **({"learn": LEARNED[model]} | changes), **effort)
-    maker.fit(read_answers(options).triplets)
+        maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
+    maker.fit(load_answers(options).triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)
@@ -141,7 +142,7 @@ def _parameters(ensemble: Ensemble) -> dict[str, dict[str, float]]:
 
 def _about_chains(maker: Posterior) -> str:
     name, diagnostics = type(maker.estimator).__name__, maker.diagnostics_
-    made = f"{name}, {maker.n_chains} chain{'' if maker.n_chains == 1 else 's'}"
+    made = f"{name}, {counted(maker.n_chains, 'chain')}"
     if diagnostics is None:
         return f"{made}, too short to be checked."
     trust = "have not converged" if diagnostics.problems else "agree"

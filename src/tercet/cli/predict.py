@@ -15,13 +15,14 @@ from tercet.cli.common import (
     add_quiet,
     leave_out,
     load_map,
-    share,
+    share_of_one,
     tell,
 )
 from tercet.cli.files import input_file
-from tercet.cli.maps import labels_of, problems_of, provisional
-from tercet.cli.output import Result, cell, emit, write_rows
+from tercet.cli.maps import labels_of, mark_provisional, problems_of
+from tercet.cli.output import Result, emit, printable, save_rows
 from tercet.cli.sizes import limit_of
+from tercet.tables import Table
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -71,7 +72,7 @@ def add_to(commands: Any) -> None:
 
 def threshold(text: str) -> float:
     """A number from ½ and below 1."""
-    value = share(text)
+    value = share_of_one(text)
     if not 0.5 <= value < 1.0:
         raise argparse.ArgumentTypeError(f"must be from 0.5 and below 1, got {text!r}")
     return value
@@ -82,9 +83,9 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     ensemble = load_map(options.map)
-    asked = read_comparisons(options, ensemble, options.file).triplets
-    rows = predict(ensemble, asked.array, options.threshold)
-    write_rows(options, rows)
+    asked = load_comparisons(options, ensemble, options.file).triplets
+    rows = predict_rows(ensemble, asked.array, options.threshold)
+    save_rows(options, rows)
     verdicts = np.array([row["prediction"] for row in rows])
     counts = {word: int(np.sum(verdicts == word)) for word in WORDS.values()}
     text = (
@@ -100,11 +101,11 @@ def run(options: argparse.Namespace) -> int:
         "counts": counts,
         "comparisons": rows,
     }
-    emit(options, Result(provisional(text, problems), record, rows))
+    emit(options, Result(mark_provisional(text, problems), record, rows))
     return 0
 
 
-def read_comparisons(
+def load_comparisons(
     options: argparse.Namespace,
     objects: Ensemble | Triplets,
     path: Path,
@@ -115,23 +116,23 @@ def read_comparisons(
 
     Without those of the observers to be left out, unless ``everybody``.
     """
-    from tercet.io.read import read_source
+    from tercet.io.formats import read_opened
+    from tercet.io.inputfile import InputFile
     from tercet.io.reading import Options
-    from tercet.io.source import Source
 
-    source = Source(path, max_bytes=limit_of(options))
+    source = InputFile(path, max_bytes=limit_of(options))
     columns = options.columns
     if columns is None and source.titles >= {"anchor", "one", "other"}:
         columns = {"anchor": "anchor", "near": "one", "far": "other"}
     n_objects = None if objects.names else objects.n_objects
     known = Options(n_objects, objects.names, columns)
-    reading = read_source(source, options.format, known, options.skip_invalid)
+    reading = read_opened(source, options.format, known, options.skip_invalid)
     reading = reading if everybody else leave_out(options, reading)
     tell(options, reading)
     return reading
 
 
-def predict(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
+def predict_rows(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
     """A row for each comparison (m, 3) or (m, 4): its objects, π, the prediction, the answer."""
     from tercet.checks import COLUMNS
 
@@ -150,18 +151,16 @@ def predict(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    from tercet.uses.columns import lay_out
-
     *titles, _, _, _ = rows[0]
-    lines = [[*titles, "π", "prediction", "answer near"]]
+    lines = []
     for row in rows:
         answer = row["answer_probability"]
         lines.append(
             [
-                *(cell(row[title]) for title in titles),
+                *(printable(row[title]) for title in titles),
                 f"{row['probability']:.3f}",
                 row["prediction"],
                 "" if answer is None else f"{answer:.3f}",
             ]
         )
-    return lay_out(lines)
+    return Table("", [*titles, "π", "prediction", "answer near"], lines).text()

@@ -14,13 +14,13 @@ from tercet.cli.common import (
     add_out,
     add_reading,
     effort_of,
-    read_answers,
+    load_answers,
     several,
 )
 from tercet.cli.files import input_file
-from tercet.cli.maps import LEVEL, problems_of, provisional
-from tercet.cli.models import LEARNED, MODELS, make_estimator
-from tercet.cli.output import Result, cell, emit, write_rows
+from tercet.cli.maps import LEVEL, mark_provisional, problems_of
+from tercet.cli.models import MODELS, PROBABILITIES, learned_by, make_estimator
+from tercet.cli.output import Result, emit, printable, save_rows
 
 if TYPE_CHECKING:
     from tercet.triplets import Triplets
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     """Scale, print and write."""
     from tercet.uses.scale import perceptual_scale
 
-    triplets = read_answers(options).triplets
+    triplets = load_answers(options).triplets
     found = perceptual_scale(
         triplets,
         _stimuli(options, triplets),
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     )
     rows = _rows(found)
     problems = problems_of(found.made.ensemble)
-    write_rows(options, rows)
+    save_rows(options, rows)
     record = {
         "seed": options.seed,
         "model": found.made.model,
@@ -123,8 +123,8 @@ def run(options: argparse.Namespace) -> int:
     }
     shown = found
     if found.names is not None:
-        shown = dataclasses.replace(found, names=tuple(map(cell, found.names)))
-    emit(options, Result(provisional(str(shown), problems), record, rows))
+        shown = dataclasses.replace(found, names=tuple(map(printable, found.names)))
+    emit(options, Result(mark_provisional(str(shown), problems), record, rows))
     return 0
 
 
@@ -134,15 +134,16 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     from tercet.posterior import Posterior
 
     name = options.model
-    how = options.uncertainty or ("posterior" if name in LEARNED else "bootstrap")
+    how = options.uncertainty or ("posterior" if name in PROBABILITIES else "bootstrap")
     if how == "posterior" and options.unit is not None:
         raise InputError("a posterior resamples nothing; use --uncertainty bootstrap with --unit.")
     size = {} if options.samples is None else {"n_samples": options.samples}
     if name != "difference":
         if options.link != "probit" or options.lapse:
             raise InputError("--link and --lapse are for --model difference.")
-        if how == "posterior" and name in LEARNED:
-            return {"model": Posterior(make_estimator(name, 1), learn=LEARNED[name], **size)}
+        if how == "posterior" and name in PROBABILITIES:
+            estimator = make_estimator(name, 1)
+            return {"model": Posterior(estimator, learn=learned_by(estimator), **size)}
     more = {"uncertainty": how, "unit": options.unit, **size}
     if name == "difference":
         return {"model": name, "link": options.link, "lapse": options.lapse, **more}
@@ -158,8 +159,8 @@ def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
     try:
         return [float(name) for name in triplets.names]
     except ValueError:
-        from tercet.checks import listing
         from tercet.errors import InputError
+        from tercet.text import listing
 
         raise InputError(
             "the order of the stimuli is not known: their names are not numbers "
@@ -171,10 +172,10 @@ def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
 def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     """Values by name, or in the order of the objects where these have only numbers."""
     from tercet.errors import InputError
-    from tercet.io.source import Source
-    from tercet.telling import first_again, shown
+    from tercet.io.inputfile import InputFile
+    from tercet.text import first_again, shown
 
-    cells = Source(path).cells
+    cells = InputFile(path).cells
     if len(cells.header) != 2:
         raise InputError(
             f"{path}: {len(cells.header)} columns where two are needed, the name of every object "

@@ -5,9 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.common import add_command, add_out, add_quiet, add_seed, count, positive, share
+from tercet.cli.common import (
+    add_command,
+    add_out,
+    add_quiet,
+    add_seed,
+    count,
+    positive,
+    share_of_one,
+)
 from tercet.cli.files import output_file
 from tercet.cli.output import note, write_csv
+from tercet.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +67,11 @@ def add_to(commands: Any) -> None:
         help="standard deviation of the error of log-distances (default: 0.3)",
     )
     parser.add_argument(
-        "--lapse", type=share, default=0.0, metavar="P", help="share of coin answers (default: 0)"
+        "--lapse",
+        type=share_of_one,
+        default=0.0,
+        metavar="P",
+        help="share of coin answers (default: 0)",
     )
     parser.add_argument(
         "--observers",
@@ -110,7 +123,7 @@ def _world(options: argparse.Namespace, rng: np.random.Generator) -> Floats:
     n, shape = options.objects, options.shape
     own = {"mixture": 2, "line": 1}.get(shape)
     if own is not None and options.dim not in (None, own):
-        raise InputError(f"the shape {shape} has {own} dimension{'' if own == 1 else 's'}.")
+        raise InputError(f"the shape {shape} has {counted(own, 'dimension')}.")
     if shape == "mixture":
         return gaussian_mixture(n, random_state=rng)[0]
     if shape == "line":

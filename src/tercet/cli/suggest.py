@@ -15,14 +15,14 @@ from tercet.cli.common import (
     add_names,
     add_out,
     count,
+    load_answers,
     load_map,
-    read_answers,
     read_names,
 )
 from tercet.cli.files import input_file
-from tercet.cli.maps import problems_of, provisional
-from tercet.cli.output import Result, cell, emit, write_rows
-from tercet.cli.predict import read_comparisons
+from tercet.cli.maps import mark_provisional, problems_of
+from tercet.cli.output import Result, emit, printable, save_rows
+from tercet.cli.predict import load_comparisons
 
 if TYPE_CHECKING:
     from tercet.triplets import Triplets
@@ -106,12 +106,12 @@ def run(options: argparse.Namespace) -> int:
 
     check_given(options)
     ensemble = None if options.map is None else load_map(options.map)
-    known = read_objects(options) if ensemble is None else ensemble
+    known = load_objects(options) if ensemble is None else ensemble
     answers = pending = None
     if options.map is not None and options.answers is not None:
-        answers = read_comparisons(options, known, options.answers).triplets
+        answers = load_comparisons(options, known, options.answers).triplets
     if options.pending is not None:
-        pending = read_comparisons(options, known, options.pending, everybody=True).triplets
+        pending = load_comparisons(options, known, options.pending, everybody=True).triplets
     found = suggest(
         known,
         options.count,
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
         {"anchor": anchor, "one": one, "other": other, "score": score}
         for (anchor, one, other), score in zip(found, found.scores.tolist(), strict=True)
     ]
-    write_rows(options, rows)
+    save_rows(options, rows)
     problems = problems_of(ensemble)
     record = {
         "seed": options.seed,
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
         "problems": problems,
         "comparisons": rows,
     }
-    emit(options, Result(provisional(str(_printable(found)), problems), record, rows))
+    emit(options, Result(mark_provisional(str(_printable(found)), problems), record, rows))
     return 0
 
 
@@ -163,7 +163,7 @@ def check_given(options: argparse.Namespace) -> None:
         )
 
 
-def read_objects(options: argparse.Namespace) -> Triplets:
+def load_objects(options: argparse.Namespace) -> Triplets:
     """The answers so far, none perhaps, of the objects that the options tell of without a map."""
     from tercet.errors import InputError
     from tercet.triplets import as_triplets
@@ -171,7 +171,7 @@ def read_objects(options: argparse.Namespace) -> Triplets:
 
     n_objects = options.objects
     if options.answers is not None:
-        answers = read_answers(options, options.answers).triplets
+        answers = load_answers(options, options.answers).triplets
         if n_objects is None:
             return answers
         if answers.names is not None:
@@ -194,4 +194,4 @@ def _printable(found: Suggestions) -> Suggestions:
     """The same with names that fit into a table."""
     if found.objects is None:
         return found
-    return dataclasses.replace(found, objects=tuple(map(cell, found.objects)))
+    return dataclasses.replace(found, objects=tuple(map(printable, found.objects)))

@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.datasets.catalogue import CATALOGUE
-from tercet.datasets.dataset import Dataset
-from tercet.datasets.fetch import download, find_folder, locate, require
-from tercet.datasets.files import read_bytes, read_rows, reading
+from tercet.datasets.catalogue import CATALOGUE, Dataset
+from tercet.datasets.fetch import (
+    download,
+    find_folder,
+    locate,
+    read_rows,
+    read_unpacked,
+    reading,
+    require_files,
+)
 from tercet.errors import InputError
 from tercet.npz import read_npz
 
@@ -48,7 +54,7 @@ def load_mnist_digits(*digits: int) -> Dataset:
     entry = CATALOGUE["mnist_digits"]
     folder = find_folder(entry)
     if folder is not None and set(chosen) <= {6, 8}:
-        (path,) = require(folder, "mnist_train_6_8.npz")
+        (path,) = require_files(folder, "mnist_train_6_8.npz")
         images, labels = _read_npz(path)
         source = str(folder)
     else:
@@ -56,7 +62,7 @@ def load_mnist_digits(*digits: int) -> Dataset:
         paths = (
             download(entry, *(f"mnist/{name}.gz" for name in _IDX))
             if whole is None
-            else require(whole, *_IDX)
+            else require_files(whole, *_IDX)
         )
         images, labels = (_read_idx(path) for path in paths)
         source = str(paths[0].parent)
@@ -133,7 +139,7 @@ def _read_npz(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
     """Return the bytes of an IDX file (LeCun's format): two zeros, 8, dimensions, sizes, values."""
-    content = read_bytes(path)
+    content = read_unpacked(path)
     with reading(path):
         if content[:3] != b"\0\0\x08":
             raise ValueError("it is no IDX file of bytes")

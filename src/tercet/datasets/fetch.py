@@ -1,32 +1,69 @@
-"""Where files come from: a folder of one's own, else the cache, else their public home.
+"""Where files come from, and how they are read.
 
-The folder is named by the environment variable TERCET_DATA and wins over all. What is downloaded
-goes into the user's cache (or the folder TERCET_CACHE names) once its checksum was verified. Both
-have the same layout, one folder for each set.
+They come from a folder of one's own, else from the cache, else from their public home. The folder
+is named by the environment variable TERCET_DATA and wins over all. What is downloaded goes into the
+user's cache (or the folder TERCET_CACHE names) once its checksum was verified. Both have the same
+layout, one folder for each set. Files are plain or gzipped, checked, and never a pickle.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
+import lzma
 import os
-from collections.abc import Callable
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.bounded import MAX_BYTES, check_size, gunzip, require_plain
 from tercet.datasets.catalogue import Entry
 from tercet.errors import InputError, TercetError
+from tercet.text import listed
 
-__all__ = ["Source", "download", "find_folder", "locate", "published", "read_sources", "require"]
+__all__ = [
+    "Ints",
+    "canonical_lines",
+    "canonical_rows",
+    "download",
+    "find_folder",
+    "locate",
+    "published",
+    "read_json",
+    "read_lines",
+    "read_rows",
+    "read_sources",
+    "read_table",
+    "read_tar",
+    "read_unpacked",
+    "reading",
+    "require_files",
+]
 
+Ints = NDArray[np.int64]
+
+_CURE = "Replace it by the published one."
+_DAMAGED = (
+    *(AttributeError, EOFError, IndexError, KeyError, OSError, RecursionError, TypeError),
+    *(ValueError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
+)
 _TIMEOUT = 60  # seconds without a byte
 _LONG = 200  # characters, from which what a library says of a lost connection is no help
 
 Canonical = Callable[[Path], bytes]
 
 
-class Source(NamedTuple):
+class PublishedFile(NamedTuple):
     """A published file: its name in the cache, what is checked, and its address."""
 
     name: str
@@ -36,7 +73,7 @@ class Source(NamedTuple):
 
 
 @cache
-def read_sources() -> dict[str, Source]:
+def read_sources() -> dict[str, PublishedFile]:
     """Return the published files by their name in the cache: the table ``sources.txt``."""
     text = files("tercet.datasets").joinpath("sources.txt").read_text("utf-8")
     sources = {}
@@ -44,7 +81,7 @@ def read_sources() -> dict[str, Source]:
         if line and not line.startswith("#"):
             name, checked, url = line.split()
             check, digest = checked.split(":")
-            sources[name] = Source(name, check, digest, url)
+            sources[name] = PublishedFile(name, check, digest, url)
     return sources
 
 
@@ -67,7 +104,7 @@ def find_folder(entry: Entry, folder: str = "") -> Path | None:
     return found if found.is_dir() else None
 
 
-def require(folder: Path, *names: str) -> list[Path]:
+def require_files(folder: Path, *names: str) -> list[Path]:
     """Return files that must be in a folder of TERCET_DATA, each plain or gzipped."""
     paths = []
     for name in names:
@@ -85,7 +122,7 @@ def locate(entry: Entry, *names: str) -> list[Path]:
     """Return files that are called the same in TERCET_DATA and in the cache."""
     folder = find_folder(entry)
     if folder is not None:
-        return require(folder, *names)
+        return require_files(folder, *names)
     return download(entry, *(f"{entry.folder}/{name}" for name in names))
 
 
@@ -115,7 +152,7 @@ def download(entry: Entry, *names: str, canonical: Canonical | None = None) -> l
 
 
 def _fetch(
-    pooch: Any, entry: Entry, source: Source, folder: Path, canonical: Canonical | None
+    pooch: Any, entry: Entry, source: PublishedFile, folder: Path, canonical: Canonical | None
 ) -> Path:
     """Return one file of the cache; what does not pass its check is not kept."""
     path = folder / source.name
@@ -141,14 +178,14 @@ def _fetch(
     return path
 
 
-def _has_content(path: Path, source: Source, canonical: Canonical) -> bool:
+def _has_content(path: Path, source: PublishedFile, canonical: Canonical) -> bool:
     try:
         return hashlib.sha256(canonical(path)).hexdigest() == source.digest
     except ValueError:
         return False
 
 
-def _refusal(entry: Entry, source: Source) -> str:
+def _refusal(entry: Entry, source: PublishedFile) -> str:
     return (
         f"{entry.title}: the {source.check} of what {source.url} sent is not that of the published "
         "file, so it was not kept. The transfer was damaged or the file has changed; try again, or "
@@ -161,3 +198,89 @@ def _offline(entry: Entry) -> str:
         "Without a download: set the environment variable TERCET_DATA to a folder that holds "
         f"{entry.folder}/ with {entry.files}. Published at {entry.home}"
     )
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong inside into an error that names the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise InputError(
+            f"{path} cannot be read ({what}). It may be damaged or another file of that name; "
+            "replace it by the published one."
+        ) from error
+
+
+def read_unpacked(path: Path) -> bytes:
+    """Return what is in a file, unpacked if its name ends in .gz."""
+    require_plain(path)
+    with reading(path):
+        content = path.read_bytes()
+        return gunzip(path, content, cure=_CURE) if path.suffix == ".gz" else content
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file says."""
+    with reading(path):
+        return json.loads(read_unpacked(path))
+
+
+def read_rows(path: Path) -> Ints:
+    """Return the whole numbers of a file without header, separated by blanks, (m, k)."""
+    lines = read_lines(path)
+    with reading(path):
+        if not lines:
+            raise ValueError("it is empty")
+        return np.loadtxt(lines, dtype=np.int64, ndmin=2)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text that are not blank."""
+    with reading(path):
+        return [line.strip() for line in read_unpacked(path).decode().splitlines() if line.strip()]
+
+
+def canonical_rows(path: Path) -> bytes:
+    """Write rows of whole numbers one way, for a checksum of the content."""
+    return read_rows(path).astype("<i8").tobytes()
+
+
+def canonical_lines(path: Path) -> bytes:
+    """Write lines one way, for a checksum of the content."""
+    return "\n".join(read_lines(path)).encode()
+
+
+def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
+    """Return columns (m,) of a CSV file with a header, as text."""
+    with reading(path):
+        header, *rows = csv.reader(read_unpacked(path).decode("utf-8-sig").splitlines())
+        for name in columns:
+            if name not in header:
+                raise InputError(f"{path} has no column {name!r}; it has {listed(header)}.")
+        for number, row in enumerate(rows, start=2):
+            if len(row) != len(header):
+                raise InputError(
+                    f"{path}, row {number}: {len(row)} cells where the header has {len(header)}."
+                )
+        table = np.array(rows, dtype=np.str_).reshape(-1, len(header))
+        return [table[:, header.index(name)] for name in columns]
+
+
+def read_tar(path: Path) -> dict[str, bytes]:
+    """Return the files of an archive by their name; nothing is unpacked onto the disk."""
+    require_plain(path)
+    size, found = 0, {}
+    with reading(path), tarfile.open(path) as archive:
+        for member in archive:
+            size += member.size
+            check_size(path, size, MAX_BYTES, "unpacks to at least", _CURE)
+            if member.isfile() and (file := archive.extractfile(member)):
+                found[Path(member.name).name] = file.read()
+    return found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.align import procrustes
-from tercet.demo.world import World
+from tercet.demo.world import DemoWorld
 from tercet.ensemble import Ensemble
 from tercet.plots import plot_map
 
@@ -28,7 +28,7 @@ class Truth(NamedTuple):
     inside: int  # animals whose true places lie in their ellipses
 
 
-def look(world: World, ensemble: Ensemble, level: float) -> Truth:
+def look(world: DemoWorld, ensemble: Ensemble, level: float) -> Truth:
     """Compare the map with the world."""
     order = [(ensemble.names or ()).index(name) for name in world.truth.names or ()]
     fit = procrustes(ensemble.point_mean()[order], world.positions, scale=True)
@@ -50,7 +50,7 @@ def look(world: World, ensemble: Ensemble, level: float) -> Truth:
     )
 
 
-def draw_both(world: World, truth: Truth) -> bytes:
+def draw_both(world: DemoWorld, truth: Truth) -> bytes:
     """The world and its map side by side, as PNG."""
     from matplotlib.figure import Figure
 

@@ -22,7 +22,7 @@ NOISE = 0.3
 GUESSER = 16  # this observer guesses
 
 
-class World(NamedTuple):
+class DemoWorld(NamedTuple):
     """Animals at made-up places, and noisy answers about them."""
 
     positions: Floats
@@ -31,7 +31,7 @@ class World(NamedTuple):
     truth: Triplets
 
 
-def make_world(seed: int) -> World:
+def make_world(seed: int) -> DemoWorld:
     """Place ten animals of each kind around the means of the paper's mixture and ask about them."""
     rng = np.random.default_rng(seed)
     kinds = [kind for kind, names in enumerate(NAMES) for _ in names]
@@ -49,4 +49,4 @@ def make_world(seed: int) -> World:
     seconds = (pace * rng.lognormal(0.0, 0.35, len(who))).round(2)
     answers = Triplets(np.concatenate(given), names=names, observers=who, response_times=seconds)
     truth = Triplets(simulate.true_triplets(positions), names=names)
-    return World(positions, kinds, answers, truth)
+    return DemoWorld(positions, kinds, answers, truth)

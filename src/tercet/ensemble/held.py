@@ -26,6 +26,7 @@ from tercet.ensemble.draws import (
 )
 from tercet.errors import InputError
 from tercet.models import Model
+from tercet.text import counted
 
 
 class Held:
@@ -182,8 +183,8 @@ class Held:
         return type(self)._of, (self._fields,)
 
     def __repr__(self) -> str:
-        draws, d = f"{len(self)} draw{_s(len(self))}", self.draws.shape[2]
-        what = f"in {d} dimension{_s(d)}" if self.kind == "points" else "as distances"
+        draws, d = counted(len(self), "draw"), self.draws.shape[2]
+        what = f"in {counted(d, 'dimension')}" if self.kind == "points" else "as distances"
         parts = [f"{draws} of {self.n_objects} objects {what}"]
         if self.n_chains > 1:
             parts += [f"{self.n_chains} chains"]
@@ -216,7 +217,3 @@ class Held:
         """The points laid on each other, before any correction."""
         points: Floats = frozen(aligned(self._fields))
         return points
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"

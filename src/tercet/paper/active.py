@@ -22,6 +22,7 @@ from tercet.datasets import Dataset, load_breast_cancer, load_mnist_digits, load
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
 from tercet.paper.cells import Result
+from tercet.paper.measurements import Row
 from tercet.paper.methods import (
     CHOICE,
     ESTIMATORS,
@@ -42,7 +43,6 @@ from tercet.paper.settings import (
     GRAPH_NEIGHBOURS,
     NEIGHBOURS,
 )
-from tercet.paper.tables import Row
 from tercet.triplets import Triplets
 from tercet.uses.active import suggest
 
@@ -52,12 +52,12 @@ __all__ = [
     "INFORMATION_GAIN",
     "RANDOM",
     "SATELLITE",
-    "World",
+    "PaperWorld",
     "classify",
     "cluster",
     "load",
     "run",
-    "triplet_error",
+    "true_triplet_error",
     "try_features",
 ]
 
@@ -75,7 +75,7 @@ RANDOM, INFORMATION_GAIN = "random", "information gain"
 FEATURES = "features"  # no embedding: what the tasks come to on the data themselves
 
 
-class World(NamedTuple):
+class PaperWorld(NamedTuple):
     """Objects that are compared."""
 
     number: int  # of the data set, part of the key of every seed
@@ -83,7 +83,7 @@ class World(NamedTuple):
     labels: Ints  # (n,)
 
 
-def load(dataset: str, points: int) -> World:
+def load(dataset: str, points: int) -> PaperWorld:
     """The objects of a data set that are compared: the same in all repeats."""
     found = DATASETS[dataset]()
     features, labels = found.features, found.labels
@@ -91,13 +91,13 @@ def load(dataset: str, points: int) -> World:
     assert labels is not None
     number = list(DATASETS).index(dataset)
     chosen = stream(0, POINTS, number).choice(len(features), points, replace=False)
-    return World(number, features[chosen], labels[chosen])
+    return PaperWorld(number, features[chosen], labels[chosen])
 
 
 # --- the tasks --------------------------------------------------------------------------------
 
 
-def squared_distances(points: Floats) -> Floats:
+def all_squared_distances(points: Floats) -> Floats:
     """Squared distances (n, n) of all pairs, rounded as those of `tercet.metrics`."""
     return np.stack([np.einsum("ij,ij->i", step, step) for step in (points - x for x in points)])
 
@@ -109,7 +109,7 @@ def nearer(lengths: Floats) -> Bools:
     return np.asarray(blank[:, :, np.newaxis] < blank[:, np.newaxis, :])
 
 
-def triplet_error(embedding: Floats, true: Bools) -> float:
+def true_triplet_error(embedding: Floats, true: Bools) -> float:
     """Share of the true triplets that an embedding does not satisfy (section 5.5).
 
     As `tercet.metrics.triplet_error`, but for all triplets at once, not one row for each.
@@ -120,11 +120,11 @@ def triplet_error(embedding: Floats, true: Bools) -> float:
     true : (n, n, n) boolean array
         What `nearer` says of the true distances.
     """
-    wrong = true & ~nearer(squared_distances(embedding))
+    wrong = true & ~nearer(all_squared_distances(embedding))
     return float(np.count_nonzero(wrong) / np.count_nonzero(true))
 
 
-def classify(points: Floats, world: World, repeat: int) -> float:
+def classify(points: Floats, world: PaperWorld, repeat: int) -> float:
     """Error of a nearest-neighbour classifier that learns from half of each class."""
     order = stream(repeat, LABELS, world.number).permutation(len(points))
     order = order[np.argsort(world.labels[order], kind="stable")]
@@ -133,7 +133,7 @@ def classify(points: Floats, world: World, repeat: int) -> float:
     return float(np.mean(classifier.predict(points[asked]) != world.labels[asked]))
 
 
-def cluster(points: Floats, world: World, repeat: int) -> float:
+def cluster(points: Floats, world: PaperWorld, repeat: int) -> float:
     """Adjusted Rand index of normalised spectral clustering against the labels."""
     clustering = SpectralClustering(
         len(np.unique(world.labels)),
@@ -148,7 +148,7 @@ def cluster(points: Floats, world: World, repeat: int) -> float:
         return float(adjusted_rand_score(world.labels, clustering.fit_predict(points)))
 
 
-def try_tasks(points: Floats, world: World, repeat: int) -> Row:
+def try_tasks(points: Floats, world: PaperWorld, repeat: int) -> Row:
     """Classification and clustering."""
     return {
         "kNN error": classify(points, world, repeat),
@@ -184,7 +184,7 @@ def run(
     has beside it the error of what its own posterior predicts.
     """
     world = load(dataset, points)
-    true = nearer(np.sqrt(squared_distances(world.points)))
+    true = nearer(np.sqrt(all_squared_distances(world.points)))
     answers: Ints = np.empty((0, 3), dtype=np.int64)
     seed = stream(repeat, CHOICE, world.number, 0)
     asked = simulate.random_comparisons(points, seed_answers, replace=True, random_state=seed)
@@ -199,7 +199,7 @@ def run(
         triplets = Triplets(answers, n_objects=points)
         estimator = ESTIMATORS[model](dimension, random_state=stream(repeat, METHOD, *key))
         embedding = estimator.fit(triplets).embedding_
-        row: Row = {"answers": len(answers), "triplet error": triplet_error(embedding, true)}
+        row: Row = {"answers": len(answers), "triplet error": true_triplet_error(embedding, true)}
         row |= try_tasks(embedding, world, repeat)
         rows.append(row)
         if step == last and strategy != RECOMMENDED:
@@ -209,7 +209,7 @@ def run(
             row["triplet error of the posterior"] = posterior_error(ensemble, true)
         if step < last:
             seed = stream(repeat, CHOICE, world.number, step + 1)
-            asked = choose(strategy, ensemble, triplets, batch, seed)
+            asked = choose_batch(strategy, ensemble, triplets, batch, seed)
     return {"rows": rows}
 
 
@@ -229,7 +229,7 @@ def believe(
     return draw_ensemble(strategy, model, d, triplets, repeat, draws, *key, chains=ACTIVE_CHAINS)
 
 
-def choose(
+def choose_batch(
     strategy: str,
     ensemble: Ensemble,
     triplets: Triplets,

@@ -27,7 +27,7 @@ from tercet.files import write_whole
 from tercet.parallel import count_threads
 from tercet.progress import progress_bar
 
-__all__ = ["Cell", "Result", "collect", "source_of"]
+__all__ = ["Cell", "Result", "collect_results", "source_of"]
 
 Result = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Cell:
         return folder / self.experiment / f"{key[:24]}.json"
 
 
-def collect(
+def collect_results(
     cells: Sequence[Cell], folder: Path, jobs: int | None, what: str = "", show: bool | None = None
 ) -> list[Result]:
     """Return the results in order; those not known yet are computed, on as many processes.

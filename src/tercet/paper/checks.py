@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.paper.figure2 import EMBEDDING, enough
+from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP
 from tercet.paper.settings import LENGTHSCALES
-from tercet.paper.tables import Curve, Table
 from tercet.paper.verdicts import RANK, Check, between, falls, rank_correlation, rises
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Tables = Mapping[str, Table]
+Tables = Mapping[str, Measurements]
 
 TENDS_TO_HALF = 0.45
 CLOSE_TO_ZERO = 0.05
@@ -53,20 +53,20 @@ SYMMETRIC = 1e-9
 # --- 2b and 2c: noise and number of triplets --------------------------------------------------
 
 
-def _uncertainty(table: Table, model: str, method: str, x: str) -> Curve:
+def _uncertainty(table: Measurements, model: str, method: str, x: str) -> Curve:
     return table.where(model=model, method=method).curve(x, "uncertainty")
 
 
-def _procrustes(table: Table, model: str, x: str) -> Curve:
+def _procrustes(table: Measurements, model: str, x: str) -> Curve:
     return table.where(model=model, method=EMBEDDING).curve(x, "procrustes")
 
 
-def error_rises(table: Table, model: str) -> list[Check]:
+def error_rises(table: Measurements, model: str) -> list[Check]:
     """N1: the Procrustes error, with the best scale."""
     return [rises(f"{model}: Procrustes error over σ", _procrustes(table, model, "noise"))]
 
 
-def uncertainty_rises(table: Table, model: str, methods: Sequence[str]) -> list[Check]:
+def uncertainty_rises(table: Measurements, model: str, methods: Sequence[str]) -> list[Check]:
     """N2: the average uncertainty rises, and where it ends."""
     checks = []
     for method in methods:
@@ -101,7 +101,7 @@ def conservative(tables: Tables) -> list[Check]:
     return [Check("bootstrap − Bayes: mean uncertainty over the σ grid", boot - bayes, low=0.0)]
 
 
-def fall_together(table: Table, model: str, methods: Sequence[str]) -> list[Check]:
+def fall_together(table: Measurements, model: str, methods: Sequence[str]) -> list[Check]:
     """T1: error and uncertainty fall, and rank the training sets alike."""
     error = _procrustes(table, model, "fraction")
     checks = [falls(f"{model}: Procrustes error over triplets", error)]
@@ -200,7 +200,7 @@ class Plane(NamedTuple):
     values: Floats  # (repeats, f, t)
 
 
-def _plane(table: Table, method: str, column: str) -> Plane:
+def _plane(table: Measurements, method: str, column: str) -> Plane:
     rows = table.where(method=method)
     thresholds = sorted(rows.values("threshold"))
     fractions = sorted(rows.values("fraction"))
@@ -286,7 +286,7 @@ def _above_half(plane: Plane) -> Plane:
 # --- 2a: dimension ----------------------------------------------------------------------------
 
 
-def cost_falls(table: Table, true: int) -> list[Check]:
+def cost_falls(table: Measurements, true: int) -> list[Check]:
     """D1: every step up in dimension lowers the cost."""
     curve = table.where(true=true, method=BOOTSTRAP).curve("dimension", "cost")
     steps = -np.diff(curve.values, axis=1) / curve.values[:, :1]
@@ -294,7 +294,7 @@ def cost_falls(table: Table, true: int) -> list[Check]:
     return [Check(what, steps.min(axis=1), low=0.0)]
 
 
-def bootstrap_is_least(table: Table, true: int) -> list[Check]:
+def bootstrap_is_least(table: Measurements, true: int) -> list[Check]:
     """D2: how far the true dimension is above the best, against the sd of the best."""
     curve = table.where(true=true, method=BOOTSTRAP).curve("dimension", "uncertainty")
     best = int(np.argmin(curve.mean))
@@ -303,7 +303,7 @@ def bootstrap_is_least(table: Table, true: int) -> list[Check]:
     return [Check(what, excess, high=float(curve.sd[best]))]
 
 
-def bayes_stays_level(table: Table, true: int) -> list[Check]:
+def bayes_stays_level(table: Measurements, true: int) -> list[Check]:
     """D3: every step up to the true dimension lowers it, and then it stays."""
     curve = table.where(true=true, method=BAYES).curve("dimension", "uncertainty")
     until, after = curve.x <= true, curve.x > true
@@ -359,13 +359,15 @@ def gaussian_process(tables: Tables) -> list[Check]:
 # --- 5: active learning -----------------------------------------------------------------------
 
 
-def _after_seed(table: Table, dataset: str, model: str, strategy: str, column: str) -> Floats:
+def _after_seed(
+    table: Measurements, dataset: str, model: str, strategy: str, column: str
+) -> Floats:
     """Mean over the steps after the seed answers, for each repeat."""
     rows = table.where(dataset=dataset, model=model, strategy=strategy)
     return np.asarray(rows.curve("answers", column).values[:, 1:].mean(axis=1))
 
 
-def margin(table: Table, dataset: str, model: str) -> list[Check]:
+def margin(table: Measurements, dataset: str, model: str) -> list[Check]:
     """A1: how much less than random the active strategies err, mean over the steps."""
     random = _after_seed(table, dataset, model, "random", "triplet error")
     return [
@@ -379,7 +381,7 @@ def margin(table: Table, dataset: str, model: str) -> list[Check]:
     ]
 
 
-def no_effect(table: Table, dataset: str, model: str) -> list[Check]:
+def no_effect(table: Measurements, dataset: str, model: str) -> list[Check]:
     """A2: what they change in the two other tasks."""
     checks = []
     for column, margin in (("kNN error", SAME_ERROR), ("ARI", SAME_INDEX)):
@@ -391,7 +393,7 @@ def no_effect(table: Table, dataset: str, model: str) -> list[Check]:
     return checks
 
 
-def _panels(table: Table) -> list[tuple[str, str]]:
+def _panels(table: Measurements) -> list[tuple[str, str]]:
     return [(d, m) for d in table.values("dataset") for m in table.values("model")]
 
 

@@ -24,6 +24,7 @@ from tercet.paper.figure import Figure, Pictures
 from tercet.paper.figure2 import (
     training_set,
 )
+from tercet.paper.measurements import Measurements, Row
 from tercet.paper.methods import (
     METHOD,
     PRIOR,
@@ -33,7 +34,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import LATER, Size
-from tercet.paper.tables import Row, Table
 from tercet.paper.vote import share_of_draws
 from tercet.posterior import DistancePrior, Posterior
 from tercet.triplets import Triplets
@@ -192,7 +192,7 @@ def geometry(ensemble: Ensemble, suffix: str = "") -> Row:
 # --- the picture ------------------------------------------------------------------------------
 
 
-def draw_number(ax: Axes, table: Table, number: str) -> None:
+def draw_number(ax: Axes, table: Measurements, number: str) -> None:
     """A number over the fraction, for both priors: the paper's draws, and dashed those later."""
     (later,) = table.values("later")
     for prior, (colour, marker, name) in LOOKS.items():
@@ -221,7 +221,7 @@ def draw_scatter(ax: Axes, rows: list[Row], column: str, prior: str) -> None:
     ax.set_ylabel("drawn distance / mean")
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """Without noise, with noise, and single draws."""
     judged = table.where(repeat=0).values("noise")
     picture, axes = panels(len(judged) + 1, 3, width=2.7, height=2.2)

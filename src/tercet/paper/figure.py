@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tercet.paper.cells import Cell, Result
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
-from tercet.paper.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-__all__ = ["Figure", "Pictures", "table_of"]
+__all__ = ["Figure", "Pictures", "measurements_of"]
 
 Pictures: TypeAlias = "dict[str, Picture]"  # by the name of the file, without its ending
 
@@ -30,7 +30,7 @@ class Figure:
         What is to be seen, in one sentence.
     cells : function of a Size
         What has to be computed.
-    draw : function of a Table
+    draw : function of a Measurements
         The pictures, by the names of their files.
     summary : (columns, numbers)
         Over which columns means and standard deviations are listed, and of which numbers.
@@ -41,12 +41,12 @@ class Figure:
     name: str
     title: str
     cells: Callable[[Size], list[Cell]]
-    draw: Callable[[Table], Pictures]
+    draw: Callable[[Measurements], Pictures]
     summary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     loaders: tuple[Callable[[], Any], ...] = ()
 
 
-def table_of(results: list[Result]) -> Table:
+def measurements_of(results: list[Result]) -> Measurements:
     """The rows that cells left, each with the settings of its cell.
 
     A repeat of which a cell failed is left out as a whole: means and differences are over repeats,
@@ -54,7 +54,7 @@ def table_of(results: list[Result]) -> Table:
     """
     failed = {result["settings"].get("repeat") for result in results if "failed" in result}
     rows = [_flat(result["settings"]) | row for result in results for row in result.get("rows", ())]
-    return Table(row for row in rows if row.get("repeat", -1) not in failed)
+    return Measurements(row for row in rows if row.get("repeat", -1) not in failed)
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

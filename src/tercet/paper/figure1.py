@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
-from tercet.paper.tables import Table
 from tercet.plots.axes import COLOURS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def trace(points: int) -> Result:
     return {"rows": [{"stimulus": s, "perception": p} for s, p in pairs]}
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """The curve, with two stimuli, ½ and 1 followed to both axes."""
     picture, axes = panels(1, 1, width=3.4, height=3.0)
     ax = axes[0, 0]

@@ -13,6 +13,7 @@ from tercet.paper import figure2a
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import fraction_axis, legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -27,7 +28,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import ENOUGH, GNMDS_RATIO, RATIOS, Size
-from tercet.paper.tables import Table
 from tercet.plots.axes import COLOURS
 from tercet.triplets import Triplets
 
@@ -158,7 +158,7 @@ def search_weight(points: int, noise: float, fraction: float, ratio: float, repe
     return {"rows": [row]}
 
 
-def draw_errors(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
+def draw_errors(ax: Axes, table: Measurements, x: str, models: Sequence[str]) -> None:
     """The Procrustes error of each model over a column; that of a single one also as written.
 
     As written in the paper the error has no scale of its own, so where the size of a map is an
@@ -177,7 +177,7 @@ def draw_errors(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
     ax.legend()
 
 
-def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) -> None:
+def draw_uncertainties(ax: Axes, table: Measurements, x: str, models: Sequence[str]) -> None:
     """The average uncertainty of each method over a column."""
     for model, dashes in zip(models, DASHES, strict=False):
         for method in SERIES[model]:
@@ -191,7 +191,10 @@ def draw_uncertainties(ax: Axes, table: Table, x: str, models: Sequence[str]) ->
 
 
 def draw_models(
-    name: str, table: Table, column: Callable[[Any, Table, tuple[str, ...]], None], words: str
+    name: str,
+    table: Measurements,
+    column: Callable[[Any, Measurements, tuple[str, ...]], None],
+    words: str,
 ) -> Pictures:
     """The main picture and the supplement's, of errors above uncertainties."""
     pictures = {}
@@ -203,7 +206,7 @@ def draw_models(
     return pictures
 
 
-def draw_search(table: Table, x: str, label: str) -> Picture:
+def draw_search(table: Measurements, x: str, label: str) -> Picture:
     """The error of GNMDS over C, for the smallest, a middle and the largest value of a column."""
     picture, axes = panels(1, 1, width=3.4, height=2.6)
     ax: Axes = axes[0, 0]
@@ -234,7 +237,9 @@ def noise_cells(size: Size) -> list[Cell]:
     return calibration_cells("2b", VERSION, size, grid)
 
 
-def draw_noise_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...]) -> None:
+def draw_noise_column(
+    axes: np.ndarray[Any, Any], table: Measurements, models: tuple[str, ...]
+) -> None:
     """Error above, uncertainty below."""
     top, bottom = axes
     draw_errors(top, table, "noise", models)
@@ -242,7 +247,7 @@ def draw_noise_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[st
     bottom.set_xlabel("noise σ")
 
 
-def draw_noise(table: Table) -> Pictures:
+def draw_noise(table: Measurements) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
     search = draw_search(table, "noise", "σ = {:g}")
     models = draw_models("figure_2b", table, draw_noise_column, "increasing noise")
@@ -271,7 +276,9 @@ def enough(points: int) -> float:
     return float(ENOUGH * 2 * points * np.log(points) / (points * (points - 1) * (points - 2) / 2))
 
 
-def draw_triplets_column(axes: np.ndarray[Any, Any], table: Table, models: tuple[str, ...]) -> None:
+def draw_triplets_column(
+    axes: np.ndarray[Any, Any], table: Measurements, models: tuple[str, ...]
+) -> None:
     """Error above, uncertainty below."""
     top, bottom = axes
     draw_errors(top, table, "fraction", models)
@@ -284,7 +291,7 @@ def draw_triplets_column(axes: np.ndarray[Any, Any], table: Table, models: tuple
     bottom.set_xlabel(f"{bottom.get_xlabel()}\n(line: 10·d·n·log n)")
 
 
-def draw_triplets(table: Table) -> Pictures:
+def draw_triplets(table: Measurements) -> Pictures:
     """STE as in the paper, t-STE and GNMDS as in the supplement, and the search for C."""
     search = draw_search(table, "fraction", "{:.1%} of all triplets")
     models = draw_models("figure_2c", table, draw_triplets_column, "increasing share of triplets")
@@ -306,7 +313,7 @@ FIGURE_2C = Figure(
 TITLES = ("increasing embedding dimension", "increasing noise", "increasing share of triplets")
 
 
-def draw_together(tables: Mapping[str, Table]) -> Pictures:
+def draw_together(tables: Mapping[str, Measurements]) -> Pictures:
     """The three columns, from the tables of 2a, 2b and 2c."""
     picture, axes = panels(2, 3, width=3.0, height=2.4)
     figure2a.draw_column(axes[:, 0], tables["2a"], tables["2a"].values("true")[0])

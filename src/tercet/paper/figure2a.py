@@ -18,6 +18,7 @@ from tercet.estimators import CKL, STE
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -31,7 +32,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import DIMENSION_FRACTION, DIMENSION_NOISE, Size
-from tercet.paper.tables import Table
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets
 from tercet.uses.dimension import estimate_dimension
@@ -77,7 +77,7 @@ def digits(true: int, points: int) -> Floats:
     return np.asarray(on_components[chosen], dtype=np.float64)
 
 
-def training_set(true: int, points: int, fraction: float, noise: float, repeat: int) -> Triplets:
+def digit_answers(true: int, points: int, fraction: float, noise: float, repeat: int) -> Triplets:
     """A share of all triplets, answered with noise; fresh ones in every repeat."""
     return simulate.noisy_triplets(
         digits(true, points),
@@ -97,7 +97,7 @@ def embed(
     repeat: int,
 ) -> Result:
     """One embedding dimension: the average uncertainty, and the cost of STE on all answers."""
-    triplets = training_set(true, points, fraction, noise, repeat)
+    triplets = digit_answers(true, points, fraction, noise, repeat)
     ensemble = draw_ensemble(method, "STE", dimension, triplets, repeat, 0)
     # Over all comparisons, min(π, 1 − π): the truth is not known to who chooses a dimension.
     row: dict[str, Any] = {"uncertainty": ensemble.average_uncertainty(method=PI[method], n_jobs=1)}
@@ -121,7 +121,7 @@ def recommend(
     """What `estimate_dimension` measures in each dimension, and which it recommends."""
     size: dict[str, Any] = {"n_samples": max(draws, 20), "n_chains": chains, "warmup": warmup}
     found = estimate_dimension(
-        training_set(true, points, fraction, noise, repeat),
+        digit_answers(true, points, fraction, noise, repeat),
         range(1, highest + 1),
         posterior=Posterior(CKL(), learn=("exponent", "mu"), **size),
         random_state=stream(repeat, METHOD),
@@ -142,7 +142,7 @@ def recommend(
     return {"rows": rows}
 
 
-def draw_column(axes: np.ndarray[Any, Any], table: Table, true: int) -> None:
+def draw_column(axes: np.ndarray[Any, Any], table: Measurements, true: int) -> None:
     """The cost of STE above, the average uncertainties below."""
     top, bottom = axes
     rows = table.where(true=true)
@@ -160,14 +160,14 @@ def draw_column(axes: np.ndarray[Any, Any], table: Table, true: int) -> None:
         ax.set_xticks(cost.x)
 
 
-def _chosen(rows: Table, true: int) -> str:
+def _chosen(rows: Measurements, true: int) -> str:
     """How often the recommended way chooses the true dimension, in words."""
     chosen = [row["chosen"] for row in rows.rows if "chosen" in row]
     right = sum(choice == true for choice in chosen)
     return f"(recommended: {true} in {right} of {len(chosen)})"
 
 
-def _picture(table: Table, dimensions: list[int]) -> Any:
+def _picture(table: Measurements, dimensions: list[int]) -> Any:
     picture, axes = panels(2, len(dimensions), width=3.4 if len(dimensions) == 1 else 2.7)
     for column, true in enumerate(dimensions):
         draw_column(axes[:, column], table, true)
@@ -176,7 +176,7 @@ def _picture(table: Table, dimensions: list[int]) -> Any:
     return picture
 
 
-def draw_all(table: Table) -> Pictures:
+def draw_all(table: Measurements) -> Pictures:
     """Three components as in the paper, the others as in the supplement."""
     first, *others = table.values("true")
     return {

@@ -20,6 +20,7 @@ from tercet.paper.figure import Figure, Pictures
 from tercet.paper.figure2 import (
     training_set,
 )
+from tercet.paper.measurements import Measurements, Row
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -29,7 +30,6 @@ from tercet.paper.methods import (
     mixture,
 )
 from tercet.paper.settings import Size
-from tercet.paper.tables import Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def predict_or_abstain(pi: NDArray[np.float64], threshold: float) -> Row:
     return row | ({"error": wrong / predicted} if predicted else {})
 
 
-def draw_thresholds(ax: Axes, table: Table, y: str) -> None:
+def draw_thresholds(ax: Axes, table: Measurements, y: str) -> None:
     """A quantity over the fraction of triplets, one line a threshold.
 
     Of many thresholds some are drawn. A place where a repeat predicts nothing, and so has no error,
@@ -118,14 +118,14 @@ def draw_thresholds(ax: Axes, table: Table, y: str) -> None:
     for threshold, colour, marker in zip(shown, colours, "osD^v<>", strict=False):
         rows = table.where(threshold=threshold)
         lacking = {row["fraction"] for row in rows.rows if y not in row}
-        drawn = Table(row for row in rows.rows if row["fraction"] not in lacking)
+        drawn = Measurements(row for row in rows.rows if row["fraction"] not in lacking)
         if len(drawn):
             curve = drawn.curve("fraction", y)
             line(ax, curve, "", f"t = {threshold:g}", color=colour, marker=marker, clip_on=False)
     fraction_axis(ax, table.values("fraction"))
 
 
-def draw_method(table: Table, title: str) -> Picture:
+def draw_method(table: Measurements, title: str) -> Picture:
     """Error of the predictions on the left, abstention on the right."""
     picture, ((left, right),) = panels(1, 2, width=3.4, height=2.6)
     draw_thresholds(left, table, "error")
@@ -142,7 +142,7 @@ def draw_method(table: Table, title: str) -> Picture:
     return picture
 
 
-def pictures(table: Table) -> Pictures:
+def pictures(table: Measurements) -> Pictures:
     """The bootstrap as in the paper, Bayesian STE as in the supplement, the recommended default."""
     return {
         name: draw_method(table.where(method=method), title)

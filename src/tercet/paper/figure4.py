@@ -19,6 +19,7 @@ from tercet.estimators import STE
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.methods import (
     BOOTSTRAP,
     METHOD,
@@ -29,7 +30,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import ANSWERS, LENGTHSCALES, STIMULI, SUBSAMPLE, Size
-from tercet.paper.tables import Curve, Table
 from tercet.plots.axes import COLOURS
 from tercet.triplets import Triplets
 from tercet.uses.scale import perceptual_scale
@@ -37,7 +37,7 @@ from tercet.uses.scale import perceptual_scale
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FIGURE", "answers_of", "functions_of", "normalised"]
+__all__ = ["FIGURE", "functions_of", "normalised", "observer_answers"]
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def functions_of(observers: int, stimuli: Floats, lengthscale: float, repeat: in
     )
 
 
-def answers_of(functions: Floats, answers: int, repeat: int) -> Triplets:
+def observer_answers(functions: Floats, answers: int, repeat: int) -> Triplets:
     """Answers of all observers; all lengthscales of a repeat share the comparisons."""
     return simulate.observers(functions, answers, random_state=stream(repeat, TRIPLETS))
 
@@ -132,8 +132,8 @@ def bootstrap_scale(
     maker = Bootstrap(
         STE(1), replicates, fraction=subsample, random_state=stream(repeat, METHOD), **QUIET
     )
-    ensemble = maker.fit(answers_of(functions, answers, repeat)).ensemble_
-    return describe(normalised(ensemble.draws[:, :, 0]), functions, x, lengthscale)
+    ensemble = maker.fit(observer_answers(functions, answers, repeat)).ensemble_
+    return describe_scale(normalised(ensemble.draws[:, :, 0]), functions, x, lengthscale)
 
 
 def recommended_scale(
@@ -149,14 +149,14 @@ def recommended_scale(
     x = np.linspace(0.0, 1.0, stimuli)
     functions = functions_of(observers, x, lengthscale, repeat)
     scale = perceptual_scale(
-        answers_of(functions, answers, repeat),
+        observer_answers(functions, answers, repeat),
         x,
         unit="observer",
         n_samples=samples,
         random_state=stream(repeat, METHOD),
         **QUIET,
     )
-    return describe(scale.samples, functions, x, lengthscale)
+    return describe_scale(scale.samples, functions, x, lengthscale)
 
 
 def normalised(positions: Floats) -> Floats:
@@ -165,7 +165,9 @@ def normalised(positions: Floats) -> Floats:
     return np.asarray((positions - start) / (end - start))
 
 
-def describe(samples: Floats, functions: Floats, stimuli: Floats, lengthscale: float) -> Result:
+def describe_scale(
+    samples: Floats, functions: Floats, stimuli: Floats, lengthscale: float
+) -> Result:
     """Mean and standard deviation of normalised scales (S, n), and how far off the mean is.
 
     "Covered" is the share of inner stimuli whose mean function is within two standard deviations.
@@ -191,7 +193,7 @@ def describe(samples: Floats, functions: Floats, stimuli: Floats, lengthscale: f
 # --- pictures -----------------------------------------------------------------------------------
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """Means and point uncertainties; the process and error bars, as in the supplement."""
     main, axes = panels(2, 1, width=3.6, height=2.4)
     draw_means(axes[0, 0], table.where(method=BOOTSTRAP))
@@ -209,7 +211,7 @@ def draw(table: Table) -> Pictures:
     return {"figure_4": main, "figure_4_supplement": other}
 
 
-def draw_means(ax: Axes, table: Table) -> None:
+def draw_means(ax: Axes, table: Measurements) -> None:
     """The mean embedding for every lengthscale, and the mean function."""
     for lengthscale, look in zip(LENGTHSCALES, LOOKS, strict=True):
         curve = table.where(lengthscale=lengthscale).curve("stimulus", "mean")
@@ -218,7 +220,7 @@ def draw_means(ax: Axes, table: Table) -> None:
     _name_axes(ax, "perception")
 
 
-def draw_spreads(ax: Axes, table: Table) -> None:
+def draw_spreads(ax: Axes, table: Measurements) -> None:
     """The standard deviations of nine stimuli for every lengthscale."""
     for k, (lengthscale, look) in enumerate(zip(LENGTHSCALES, LOOKS, strict=True)):
         curve = table.where(lengthscale=lengthscale).curve("stimulus", "sd")
@@ -228,7 +230,7 @@ def draw_spreads(ax: Axes, table: Table) -> None:
     ax.set_ylim(bottom=0.0)
 
 
-def draw_process(ax: Axes, table: Table) -> None:
+def draw_process(ax: Axes, table: Measurements) -> None:
     """Mean function, one standard deviation to either side, and some functions."""
     rows = [row for row in table.rows if "stimulus" in row]
     x, mean, sd = (np.array([r[k] for r in rows]) for k in ("stimulus", "function", "function sd"))
@@ -240,7 +242,7 @@ def draw_process(ax: Axes, table: Table) -> None:
     _name_axes(ax, "perception")
 
 
-def draw_error_bars(ax: Axes, table: Table) -> None:
+def draw_error_bars(ax: Axes, table: Measurements) -> None:
     """The scale of one repeat for every lengthscale, side by side, with standard deviations."""
     for k, (lengthscale, look) in enumerate(zip(LENGTHSCALES, LOOKS, strict=True)):
         rows = table.where(lengthscale=lengthscale)

@@ -23,9 +23,9 @@ from tercet.paper.active import (
 from tercet.paper.cells import Cell
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import ACTIVE_DIMENSION, ACTIVE_DRAWS, ACTIVE_NOISE, Size
-from tercet.paper.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,12 +81,12 @@ def cells(size: Size) -> list[Cell]:
     return out
 
 
-def draw_task(ax: Axes, table: Table, column: str, strategies: tuple[str, ...]) -> None:
+def draw_task(ax: Axes, table: Measurements, column: str, strategies: tuple[str, ...]) -> None:
     """One task on one data set with one model: every strategy, and the features themselves.
 
     Parameters
     ----------
-    table : Table
+    table : Measurements
         Of one data set; the rows of one model, and those of the features, which have none.
     """
     for strategy in strategies:
@@ -106,12 +106,12 @@ def draw_task(ax: Axes, table: Table, column: str, strategies: tuple[str, ...]) 
     ax.locator_params(axis="x", nbins=5)
 
 
-def with_features(table: Table, model: str) -> Table:
+def with_features(table: Measurements, model: str) -> Measurements:
     """The rows of one model, and those of the features."""
-    return Table(row for row in table.rows if row.get("model", model) == model)
+    return Measurements(row for row in table.rows if row.get("model", model) == model)
 
 
-def draw_main(table: Table) -> Picture:
+def draw_main(table: Measurements) -> Picture:
     """The paper's figure: three tasks side by side, with our strategy beside the paper's."""
     picture, axes = panels(1, len(TASKS), width=2.7, height=2.6)
     rows = with_features(table.where(dataset=SATELLITE), "STE")
@@ -128,7 +128,7 @@ def draw_main(table: Table) -> Picture:
     return picture
 
 
-def draw_dataset(table: Table, dataset: str) -> Picture:
+def draw_dataset(table: Measurements, dataset: str) -> Picture:
     """The supplement's figure of one data set: tasks below each other, STE and t-STE."""
     picture, axes = panels(len(TASKS), len(MODELS), width=3.2, sharex=True, sharey="row")
     for i, model in enumerate(MODELS):
@@ -148,7 +148,7 @@ def draw_dataset(table: Table, dataset: str) -> Picture:
     return picture
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """The paper's figure and the supplement's three; data sets without a row are left out."""
     found = [dataset for dataset in DATASETS if len(table.where(dataset=dataset))]
     pictures = {"figure_5": draw_main(table)} if SATELLITE in found else {}

@@ -17,8 +17,8 @@ from tercet.paper import (
     vote,
 )
 from tercet.paper.figure import Figure
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import Verdict
 
 __all__ = [
@@ -53,7 +53,7 @@ class Reproduction:
     Attributes
     ----------
     size : Size
-    tables : dict of str to Table
+    tables : dict of str to Measurements
         Every number, by figure.
     pictures : dict of str to list of str
         Names of the pictures of each figure, without their ending.
@@ -75,7 +75,7 @@ class Reproduction:
     """
 
     size: Size
-    tables: dict[str, Table]
+    tables: dict[str, Measurements]
     pictures: dict[str, list[str]]
     verdicts: list[Verdict]
     left_out: dict[str, str]

@@ -13,9 +13,9 @@ from tercet.embedder import Embedder
 from tercet.engine.sdp import critical_slack_weight
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, GNMDS, STE, TSTE
-from tercet.metrics import brier_score, expected_calibration_error
+from tercet.metrics import brier_score, expected_calibration_error, predicted_correctly
+from tercet.paper.measurements import Row
 from tercet.paper.settings import GNMDS_RATIO
-from tercet.paper.tables import Row
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets
 
@@ -122,7 +122,7 @@ def score_probabilities(pi: Floats) -> Row:
     """
     return {
         "uncertainty": float(np.mean(1.0 - pi)),
-        "error": float(np.mean((pi < 0.5) + 0.5 * (pi == 0.5))),
+        "error": float(np.mean(1.0 - predicted_correctly(pi))),
         "calibration error": expected_calibration_error(pi),
         "brier": brier_score(pi),
     }

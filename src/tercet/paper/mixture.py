@@ -6,8 +6,8 @@ from tercet.paper import methods
 from tercet.paper.cells import Cell, Result
 from tercet.paper.drawing import panels
 from tercet.paper.figure import Figure, Pictures
+from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
-from tercet.paper.tables import Table
 from tercet.plots.axes import COLOURS
 
 __all__ = ["FIGURE"]
@@ -31,7 +31,7 @@ def scatter(points: int) -> Result:
     }
 
 
-def draw(table: Table) -> Pictures:
+def draw(table: Measurements) -> Pictures:
     """The scatter."""
     picture, axes = panels(1, 1, width=3.6, height=3.2)
     ax = axes[0, 0]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +14,17 @@ from numpy.typing import NDArray
 from tercet.files import write_whole
 from tercet.paper.claims import REMARKS
 from tercet.paper.figures import FIGURES, Reproduction
+from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import FULL, OURS, RECOMMENDED_SETTINGS
-from tercet.paper.tables import Table
 from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdict
-from tercet.uses.columns import lay_out
+from tercet.tables import Table, table_of
 
 __all__ = [
-    "Gain",
+    "GainRow",
     "count_verdicts",
     "gains",
-    "page",
+    "page_text",
     "verdict_tables",
     "write_page",
 ]
@@ -36,7 +34,7 @@ METHODS = (BOOTSTRAP, BAYES, RECOMMENDED)
 THRESHOLD = 0.9
 
 
-class Gain(NamedTuple):
+class GainRow(NamedTuple):
     """One number by every method, a value for each repeat."""
 
     figure: str
@@ -52,7 +50,7 @@ class Gain(NamedTuple):
         return f"{check.mean:.3f}{error}"
 
 
-def gains(tables: Mapping[str, Table]) -> list[Gain]:
+def gains(tables: Mapping[str, Measurements]) -> list[GainRow]:
     """Every number that there is."""
     found = {
         "2a": _dimension,
@@ -70,7 +68,7 @@ def gains(tables: Mapping[str, Table]) -> list[Gain]:
     ]
 
 
-def _dimension(table: Table) -> list[Gain]:
+def _dimension(table: Measurements) -> list[GainRow]:
     """How often the true dimension is found, over the true dimensions."""
     hits: dict[str, list[Floats]] = {BOOTSTRAP: [], BAYES: [], RECOMMENDED: []}
     for true in table.values("true"):
@@ -81,13 +79,13 @@ def _dimension(table: Table) -> list[Gain]:
         hits[RECOMMENDED].append(rows.curve("true", "chosen").values[:, 0] == true)
     shares = {method: np.mean(found, axis=0) for method, found in hits.items()}
     what = "share of true dimensions found (paper's: where the uncertainty is smallest)"
-    return [Gain("2a", what, shares)]
+    return [GainRow("2a", what, shares)]
 
 
-def _calibration(table: Table, figure: str, x: str) -> list[Gain]:
+def _calibration(table: Measurements, figure: str, x: str) -> list[GainRow]:
     names = {"error": "triplet error", "calibration error": "calibration error", "brier": "Brier"}
     return [
-        Gain(
+        GainRow(
             figure,
             f"{name}, mean over the grid",
             {
@@ -99,11 +97,11 @@ def _calibration(table: Table, figure: str, x: str) -> list[Gain]:
     ]
 
 
-def _prediction(table: Table) -> list[Gain]:
+def _prediction(table: Measurements) -> list[GainRow]:
     threshold = min(table.values("threshold"), key=lambda t: abs(t - THRESHOLD))
     names = {"error over all": "wrong, share of all triplets", "abstention": "abstention"}
     return [
-        Gain(
+        GainRow(
             "3",
             f"{name} at t = {threshold:g}, mean over the fractions",
             {
@@ -117,13 +115,13 @@ def _prediction(table: Table) -> list[Gain]:
     ]
 
 
-def _psychophysics(table: Table) -> list[Gain]:
+def _psychophysics(table: Measurements) -> list[GainRow]:
     names = {
         "departure": "departure from the mean function",
         "covered": "share of stimuli whose mean function is within two standard deviations",
     }
     return [
-        Gain(
+        GainRow(
             "4",
             f"{name}, mean over the lengthscales",
             {
@@ -135,11 +133,11 @@ def _psychophysics(table: Table) -> list[Gain]:
     ]
 
 
-def _active(table: Table) -> list[Gain]:
+def _active(table: Measurements) -> list[GainRow]:
     rows = table.where(dataset="Satellite", model="STE")
     names = {"triplet error": "triplet error", "kNN error": "kNN error", "ARI": "ARI"}
     return [
-        Gain(
+        GainRow(
             "5",
             f"Satellite, STE: {name}, mean after the seed answers",
             {
@@ -166,7 +164,7 @@ CITATION = (
 RUN = """\
 To see it for yourself, in a few minutes with one repeat and coarse grids, or in full:
 
-```console
+```console skip: takes hours
 $ tercet reproduce
 $ tercet reproduce --full
 ```
@@ -208,22 +206,22 @@ def verdict_tables(verdicts: Sequence[Verdict]) -> str:
     ]
     claims = [(v.claim.name, v.verdict, _tally(v), v.claim.text) for v in judged]
     tables = (
-        lay_out([("claim", "mean ± se", "wanted", "check", "statistic"), *checks]),
-        lay_out([("claim", "verdict", "checks that hold", "what the paper says"), *claims]),
+        Table("", ("claim", "mean ± se", "wanted", "check", "statistic"), checks),
+        Table("", ("claim", "verdict", "checks that hold", "what the paper says"), claims),
     )
-    return "\n\n".join(tables) + "\n"
+    return "\n\n".join(table.text() for table in tables) + "\n"
 
 
 def write_page(reproduction: Reproduction, folder: Path) -> None:
     """``reproduction.md`` and ``claims.csv``."""
     for name, text in (
-        ("reproduction.md", page(reproduction)),
+        ("reproduction.md", page_text(reproduction)),
         ("claims.csv", _claims_csv(reproduction.verdicts)),
     ):
         write_whole(folder / name, text.encode())
 
 
-def page(reproduction: Reproduction) -> str:
+def page_text(reproduction: Reproduction) -> str:
     """The page; its pictures are beside it."""
     parts = [
         "# The paper, made again",
@@ -289,11 +287,7 @@ def _value(check: Check) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    # A bar inside a cell would end it.
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
-    )
+    return Table("", head, rows).markdown()
 
 
 def _gains(reproduction: Reproduction) -> str:
@@ -336,25 +330,20 @@ def _problems(reproduction: Reproduction) -> list[str]:
 
 
 def _claims_csv(verdicts: Sequence[Verdict]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [
-            "claim",
-            "verdict",
-            "statistic",
-            "mean",
-            "standard error",
-            "low",
-            "high",
-            "check",
-            "repeats",
-        ]
-    )
+    rows: list[dict[str, Any]] = []
     for verdict in verdicts:
-        if not verdict.checks:
-            writer.writerow([verdict.claim.name, verdict.verdict])
-        for c in verdict.checks:
-            numbers = [c.mean, c.error, c.low, c.high, c.verdict, len(c.values)]
-            writer.writerow([verdict.claim.name, verdict.verdict, c.what, *numbers])
-    return text.getvalue()
+        row: dict[str, Any] = {"claim": verdict.claim.name, "verdict": verdict.verdict}
+        rows += [
+            row
+            | {
+                "statistic": c.what,
+                "mean": c.mean,
+                "standard error": c.error,
+                "low": c.low,
+                "high": c.high,
+                "check": c.verdict,
+                "repeats": len(c.values),
+            }
+            for c in verdict.checks
+        ] or [row]
+    return table_of(rows).csv()

@@ -11,19 +11,19 @@ from pathlib import Path
 
 from tercet.errors import InputError, TercetError
 from tercet.files import write_whole
-from tercet.paper.cells import Result, collect, source_of
+from tercet.paper.cells import Result, collect_results, source_of
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
-from tercet.paper.figure import Figure, Pictures, table_of
+from tercet.paper.figure import Figure, Pictures, measurements_of
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import (
     FIGURES,
     Reproduction,
 )
+from tercet.paper.measurements import Measurements
 from tercet.paper.page import write_page
 from tercet.paper.settings import SIZES
-from tercet.paper.tables import Table
-from tercet.paper.verdicts import judge
+from tercet.paper.verdicts import judge_claims
 from tercet.parallel import count_threads
 
 __all__ = ["reproduce"]
@@ -70,21 +70,21 @@ def reproduce(
     chosen = [figure for figure in chosen if figure.name not in left_out]
 
     cells = [(figure.name, cell) for figure in chosen for cell in figure.cells(SIZES[size])]
-    results = collect(
+    results = collect_results(
         [cell for _, cell in cells], folder / "cells", n_jobs, what="reproducing", show=progress
     )
     by_figure: dict[str, list[Result]] = {figure.name: [] for figure in chosen}
     for (name, _), result in zip(cells, results, strict=True):
         by_figure[name].append(result)
     done = [result for result in results if "failed" not in result]
-    tables = {name: table_of(found) for name, found in by_figure.items()}
+    tables = {name: measurements_of(found) for name, found in by_figure.items()}
     failed = [result["failed"] for result in results if "failed" in result]
     pictures = _write_figures(chosen, tables, folder, failed)
     reproduction = Reproduction(
         SIZES[size],
         tables,
         pictures,
-        judge(CLAIMS, tables),
+        judge_claims(CLAIMS, tables),
         left_out,
         failed,
         {result["source"] for result in done} <= {source_of()},
@@ -133,7 +133,7 @@ def _missing_data(chosen: Sequence[Figure], strict: bool) -> dict[str, str]:
 
 
 def _write_figures(
-    chosen: Sequence[Figure], tables: Mapping[str, Table], folder: Path, failed: list[str]
+    chosen: Sequence[Figure], tables: Mapping[str, Measurements], folder: Path, failed: list[str]
 ) -> dict[str, list[str]]:
     """Pictures and tables of every figure that has numbers; returns the names of the pictures."""
     names: dict[str, list[str]] = {}

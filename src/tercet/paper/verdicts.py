@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata, t
 
 from tercet.errors import TercetError
-from tercet.paper.tables import Curve, Table
+from tercet.paper.measurements import Curve, Measurements
 
-__all__ = ["Check", "Claim", "Verdict", "between", "falls", "judge", "rises", "weigh"]
+__all__ = ["Check", "Claim", "Verdict", "between", "falls", "judge_claims", "rises", "weigh"]
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
 LEVEL = 0.95  # of each bound
@@ -97,7 +97,7 @@ class Claim:
     name: str
     figures: tuple[str, ...]
     text: str
-    checks: Callable[[Mapping[str, Table]], Sequence[Check]]
+    checks: Callable[[Mapping[str, Measurements]], Sequence[Check]]
 
 
 class Verdict(NamedTuple):
@@ -108,7 +108,7 @@ class Verdict(NamedTuple):
     checks: Sequence[Check]
 
 
-def judge(claims: Sequence[Claim], tables: Mapping[str, Table]) -> list[Verdict]:
+def judge_claims(claims: Sequence[Claim], tables: Mapping[str, Measurements]) -> list[Verdict]:
     """Judge claims by the tables of the figures that were run."""
     out = []
     for claim in claims:

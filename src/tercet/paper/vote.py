@@ -24,6 +24,7 @@ from tercet.paper.figure import Figure, Pictures
 from tercet.paper.figure2 import (
     training_set,
 )
+from tercet.paper.measurements import Measurements, Row
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -33,7 +34,6 @@ from tercet.paper.methods import (
     score_probabilities,
 )
 from tercet.paper.settings import Size
-from tercet.paper.tables import Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -117,7 +117,7 @@ def share_of_draws(ensemble: Ensemble, triplets: NDArray[np.int64]) -> NDArray[n
     return np.asarray(np.rint(2.0 * smoothed * (size + 1) - 1.0) / (2.0 * size))
 
 
-def draw_rules(table: Table, title: str) -> Picture:
+def draw_rules(table: Measurements, title: str) -> Picture:
     """Over the noise above, over the fraction of triplets below; one column a number."""
     picture, axes = panels(2, len(NUMBERS), width=2.6, height=2.3)
     for grid, row in zip(("noise", "fraction"), axes, strict=True):
@@ -138,7 +138,7 @@ def draw_rules(table: Table, title: str) -> Picture:
     return picture
 
 
-def pictures(table: Table) -> Pictures:
+def pictures(table: Measurements) -> Pictures:
     """The bootstrap, and the Bayesian embeddings."""
     return {
         "vote": draw_rules(table.where(ensemble=BOOTSTRAP), "STE bootstrap"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tercet.plots.axes import new_axes, next_colour
-from tercet.plots.words import plain
+from tercet.plots.fonts import drawable
 from tercet.uses.abstain.promise import Promise
 from tercet.uses.abstain.risk import RiskCoverage
 
@@ -49,7 +49,7 @@ def plot_risk_coverage(
     ax = new_axes() if ax is None else ax
     for name, each in curves.items():
         colour = next_colour(ax)
-        ax.plot(*_steps(each), color=colour, lw=1.5, zorder=2, label=plain(name) or None)
+        ax.plot(*_steps(each), color=colour, lw=1.5, zorder=2, label=drawable(name) or None)
         if promise is not None and promise.threshold is not None:
             at = each.at(promise.threshold)
             ax.plot(*at, "o", color=colour, ms=7, mec="white", zorder=4)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tercet.errors import InputError
 from tercet.plots.axes import COLOURS, new_axes
-from tercet.plots.words import plain
+from tercet.plots.fonts import drawable
 from tercet.uses.active.loop import ActiveLoop, Record
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plot_learning(
     for i, (label, each) in enumerate(shown.items()):
         colour = COLOURS[i % len(COLOURS)]
         ax.fill_between(each.answers, each.low, each.high, color=colour, alpha=0.15, lw=0)
-        ax.plot(each.answers, each.mean, color=colour, lw=1.5, label=plain(label))
+        ax.plot(each.answers, each.mean, color=colour, lw=1.5, label=drawable(label))
     ax.set_xlabel("answers")
     ax.set_ylabel(ylabel)
     ax.legend(frameon=False, loc="best")

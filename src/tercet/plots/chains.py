@@ -20,7 +20,7 @@ from tercet.ensemble import Ensemble
 from tercet.ensemble.storage import to_arviz
 from tercet.errors import InputError
 from tercet.plots.axes import COLOURS, new_figure
-from tercet.plots.words import LONGEST, plain
+from tercet.plots.fonts import LONGEST, drawable
 from tercet.uncertainty import Floats
 
 if TYPE_CHECKING:
@@ -161,11 +161,9 @@ def _worst_distances(ensemble: Ensemble, rows: Any, count: int) -> dict[str, Flo
     table = ensemble.distances(pairs)[rows]  # (chains, draws, pairs)
     r_hat = np.asarray(array_stats.rhat(table, chain_axis=0, draw_axis=1))
     worst = np.argsort(-np.nan_to_num(r_hat, nan=np.inf), kind="stable")[:count]
-    names = ensemble.names or range(ensemble.n_objects)
+    names = [drawable(name, LONGEST) for name in ensemble.names or range(ensemble.n_objects)]
     return {
-        f"distance {plain(names[i], LONGEST)}–{plain(names[j], LONGEST)}, R-hat {r_hat[k]:.2f}": (
-            table[:, :, k]
-        )
+        f"distance {names[i]}–{names[j]}, R-hat {r_hat[k]:.2f}": table[:, :, k]
         for k, (i, j) in zip(worst, pairs[worst].tolist(), strict=True)
     }
 

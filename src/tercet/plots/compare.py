@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tercet.errors import InputError
 from tercet.plots.axes import COLOURS, new_axes
-from tercet.plots.words import plain
+from tercet.plots.fonts import drawable
 from tercet.uses.compare.comparison import ERRORS, Comparison, ModelScore, clearly_worse
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def plot_models(comparison: Comparison, ax: Axes | None = None) -> Axes:
     for place, score in enumerate(shown):
         worse = clearly_worse(score, comparison.n_answers)
         _draw(ax, place, score, _WORSE if worse else _CLOSE)
-    ax.set_yticks(range(len(shown)), [plain(score.model) for score in shown])
+    ax.set_yticks(range(len(shown)), [drawable(score.model) for score in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlabel("log-loss per answer above that of the best, ± 2 standard errors")
     ax.text(1.02, 1.0, "weight", transform=ax.transAxes, va="bottom", fontsize=9)

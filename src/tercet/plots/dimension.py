@@ -18,7 +18,7 @@ _DISAGREEING = "tercet chains that disagree"
 _WIDTH, _HEIGHT = 3.1, 3.0  # of a panel, in inches
 
 
-class Curve(NamedTuple):
+class MeasuredCurve(NamedTuple):
     """Something that was measured in some of the dimensions."""
 
     name: str
@@ -41,7 +41,7 @@ _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-def measured_panels(estimate: DimensionEstimate) -> list[tuple[str, list[Curve]]]:
+def measured_panels(estimate: DimensionEstimate) -> list[tuple[str, list[MeasuredCurve]]]:
     """The panels that have something to show, each a title and its curves."""
     panels = []
     for title, fields in _PANELS:
@@ -53,7 +53,7 @@ def measured_panels(estimate: DimensionEstimate) -> list[tuple[str, list[Curve]]
             found = [(row, each) for row, each in cells if not math.isnan(each.value)]
             if found:
                 curves.append(
-                    Curve(
+                    MeasuredCurve(
                         name,
                         [row.dimension for row, _ in found],
                         [each.value for _, each in found],
@@ -103,7 +103,7 @@ def plot_dimension(
     return drawn
 
 
-def _draw(ax: Axes, title: str, curves: list[Curve]) -> None:
+def _draw(ax: Axes, title: str, curves: list[MeasuredCurve]) -> None:
     for curve, colour in zip(curves, COLOURS, strict=False):
         ax.errorbar(
             curve.dimensions,
@@ -137,5 +137,5 @@ def _new_row(count: int) -> list[Axes]:
     return panels
 
 
-def _listing(panels: list[tuple[str, list[Curve]]]) -> str:
+def _listing(panels: list[tuple[str, list[MeasuredCurve]]]) -> str:
     return ", ".join(title for title, _ in panels)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from tercet.metrics import Bools
-from tercet.plots.words import LONGEST, families, plain
+from tercet.plots.fonts import LONGEST, drawable, families
 from tercet.uncertainty import Floats
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def write_names(
     suffix : str
         What the gids end with.
     """
-    texts = [plain(name, LONGEST) for name in names]
+    texts = [drawable(name, LONGEST) for name in names]
     family = families(texts)
     figure = ax.get_figure(root=True)
     assert figure is not None

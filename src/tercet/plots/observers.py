@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.checks import listing
 from tercet.errors import InputError
 from tercet.metrics import Bools
 from tercet.plots.axes import COLOURS, new_axes
-from tercet.plots.words import LONGEST, families, plain
+from tercet.plots.fonts import LONGEST, drawable, families
+from tercet.text import listing
 from tercet.uncertainty import Floats
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def plot_observers(
             ax.hlines(at, low_, high_, colors=colour, lw=0.25 * size, zorder=2)
             x = shown.agreement[chosen]
             ax.plot(x, at, mark, color=colour, ms=size, zorder=3, label=label)
-    texts = [plain(name, LONGEST) for name in shown.names] if count <= _MOST_NAMES else []
+    texts = [drawable(name, LONGEST) for name in shown.names] if count <= _MOST_NAMES else []
     ax.set_yticks(place[: len(texts)], texts, fontsize=8, fontfamily=families(texts))
     ax.set_ylim(count - 0.4, -0.6)
     left = min(0.45, float(np.nanmin(shown.low)) - 0.02) if count else 0.45
@@ -107,7 +107,7 @@ def _flagged(shown: Agreement) -> str:
     """What the legend calls the flagged ones: by their names where the axis does not."""
     if len(shown.names) <= _MOST_NAMES:
         return "flagged"
-    return plain(f"flagged: {listing(shown.names, np.flatnonzero(shown.flagged), limit=4)}")
+    return drawable(f"flagged: {listing(shown.names, np.flatnonzero(shown.flagged), limit=4)}")
 
 
 def rank_observers(

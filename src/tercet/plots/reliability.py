@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tercet.metrics import reliability_table
 from tercet.plots.axes import new_axes, next_colour
-from tercet.plots.words import plain
+from tercet.plots.fonts import drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def plot_reliability(
     x, y = table.confidence[filled], table.accuracy[filled]
     share = table.count[filled] / table.count.sum()
     colour = next_colour(ax)
-    ax.plot(x, y, color=colour, lw=1, zorder=2, label=None if label is None else plain(label))
+    ax.plot(x, y, color=colour, lw=1, zorder=2, label=None if label is None else drawable(label))
     area = np.maximum(_LARGEST * share, _SMALLEST)
     ax.scatter(x, y, s=area, color=colour, zorder=3)
     ax.set_aspect("equal")

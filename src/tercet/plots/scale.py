@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.errors import InputError
 from tercet.plots.axes import COLOURS, new_axes, new_figure
-from tercet.plots.words import plain
+from tercet.plots.fonts import drawable
 from tercet.uses.scale.goodness import GoodnessOfFit
 from tercet.uses.scale.intervals import Floats
 from tercet.uses.scale.result import PerceptualScale
@@ -22,7 +22,7 @@ _APART = 0.006  # between two scales at one stimulus, as a share of the range of
 _FILLED = 0.7  # share of the way to the next stimulus that all scales take together, at most
 
 
-class Curve(NamedTuple):
+class ScaleCurve(NamedTuple):
     """What is shown of one scale."""
 
     label: str | None
@@ -49,7 +49,7 @@ def plot_scale(
     ax : matplotlib Axes, optional
         Where to draw; default a new figure.
     """
-    curves = lay_out(scale, level, kind)
+    curves = scale_curves(scale, level, kind)
     ax = new_axes() if ax is None else ax
     for k, curve in enumerate(curves):
         colour = COLOURS[k % len(COLOURS)]
@@ -62,7 +62,7 @@ def plot_scale(
             marker=_MARKS[k % len(_MARKS)],
             ms=4.5,
             lw=1.0,
-            label=None if curve.label is None else plain(curve.label),
+            label=None if curve.label is None else drawable(curve.label),
         )
     normalised = all(one.is_normalised for one in _labelled(scale).values())
     ax.set_xlabel("stimulus")
@@ -117,9 +117,9 @@ def plot_residuals(
     return axes
 
 
-def lay_out(
+def scale_curves(
     scale: PerceptualScale | Mapping[str, PerceptualScale], level: float, kind: str
-) -> list[Curve]:
+) -> list[ScaleCurve]:
     """Work out what `plot_scale` draws, without drawing it."""
     scales = _labelled(scale)
     if not scales:
@@ -132,7 +132,7 @@ def lay_out(
     apart = (end - start) * min(_APART, _FILLED / (steps * len(scales)))
     named = isinstance(scale, Mapping)
     return [
-        Curve(
+        ScaleCurve(
             label if named else None,
             one.stimuli + apart * (k - 0.5 * (len(scales) - 1)),
             one.estimate,

@@ -13,7 +13,7 @@ from tercet.errors import InputError
 from tercet.metrics import squared_distances
 from tercet.plots.axes import COLOURS, new_axes
 from tercet.triplets import Triplets, as_triplets
-from tercet.uncertainty import Floats, Index, number_pairs
+from tercet.uncertainty import Floats, Index, find_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +132,7 @@ def shepard(embedding: Ensemble | ArrayLike, triplets: Any, bins: int = 10) -> S
 def _mean_distances(ensemble: Ensemble, answers: Triplets) -> tuple[Floats, Floats]:
     """Near and far distances (m,) of answers, means over the draws."""
     rows = _numbers(ensemble, answers)
-    pairs, near, far = number_pairs(rows, ensemble.n_objects)
+    pairs, near, far = find_pairs(rows, ensemble.n_objects)
     parts = max(1, len(pairs) * len(ensemble) // _TABLE)
     means = [ensemble.distances(part).mean(axis=0) for part in np.array_split(pairs, parts)]
     lengths = np.concatenate(means)

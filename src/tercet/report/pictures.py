@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tercet.analysis.result import Analysis, Object
+from tercet.analysis.words import provisional
 from tercet.plots import (
     plot_dimension,
     plot_map,
@@ -25,10 +27,7 @@ from tercet.plots import (
 )
 from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
-from tercet.plots.words import LONGEST, families, plain
-from tercet.report.analysis import Analysis, Object
-from tercet.report.certainty import thin
-from tercet.report.words import provisional
+from tercet.plots.fonts import LONGEST, drawable, families
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,11 +104,10 @@ def _pictures(analysis: Analysis) -> Iterator[Picture]:
         title = f"{kind}: {len(analysis.objects)} objects as points, with {level} ellipses"
         yield Picture("map", title + _mark_of(analysis), lambda: _marked(_map, analysis))
     if not analysis.is_provisional:
-        sure = {"level": analysis.settings.level}
         yield Picture(
             "certainty",
             "Comparisons by how sure the map is of them",
-            lambda: _one(6.4, 3.0, plot_uncertainty, thin(analysis.ensemble), **sure),
+            lambda: _one(6.4, 3.0, plot_uncertainty, analysis.certainty),
         )
     if (found := analysis.held_out) is not None:
         yield Picture(
@@ -189,7 +187,7 @@ def _rows(analysis: Analysis) -> Figure:
     ax = figure.subplots()
     for row, each in enumerate(objects):
         _mark(ax, each, [float(each.position[0])], [row], each.interval[0].tolist(), [row, row])
-    names = [plain(each.name, LONGEST) for each in objects]
+    names = [drawable(each.name, LONGEST) for each in objects]
     ax.set_yticks(range(len(objects)), names, fontfamily=families(names))
     for label, each in zip(ax.get_yticklabels(), objects, strict=True):
         label.set_gid(f"name-{each.number}")

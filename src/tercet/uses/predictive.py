@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
+from tercet.answers.questions import Index
 from tercet.ensemble import Ensemble
 from tercet.triplets import Triplets
-from tercet.uses.units import Index
 
 Floats = NDArray[np.float64]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
+from tercet.answers.repeats import Disagreement
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
-from tercet.uses.abstain.risk import percent
+from tercet.text import counted, percent
 from tercet.uses.quality import AnswerCheck
-from tercet.uses.quality.counts import Disagreement, Spread
+from tercet.uses.quality.counts import Spread
 
 __all__ = ["data_section"]
 
@@ -77,8 +78,7 @@ def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:
 
 
 def _rate(kind: Disagreement) -> str:
-    pairs = "pair" if kind.pairs == 1 else "pairs"
-    return f"in {percent(kind.rate)} of {kind.pairs} {pairs} (50 % if everyone guessed)"
+    return f"in {percent(kind.rate)} of {counted(kind.pairs, 'pair')} (50 % if everyone guessed)"
 
 
 def _spread(spread: Spread) -> str:

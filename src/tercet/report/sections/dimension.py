@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tercet.report.markup import Section, paragraphs
 from tercet.report.parts import Parts
+from tercet.text import counted
 
 __all__ = ["dimension_section"]
 
@@ -12,7 +13,7 @@ def dimension_section(parts: Parts) -> Section:
     """The evidence, or that the dimension was given."""
     analysis = parts.analysis
     found, d = analysis.dimension, analysis.n_components
-    shown = f"The map has {d} dimension{'' if d == 1 else 's'}."
+    shown = f"The map has {counted(d, 'dimension')}."
     if found is None:
         body = paragraphs([shown, analysis.dimension_note])
         return Section("dimension", "How many dimensions", body)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tercet.report.analysis import Analysis, Object
+from tercet.analysis.result import Analysis, Object
+from tercet.analysis.words import provisional
 from tercet.report.markup import Section, as_data, prose
 from tercet.report.parts import Parts
-from tercet.report.words import provisional
-from tercet.uses.abstain.risk import percent
+from tercet.text import counted, percent
 
 __all__ = ["map_section"]
 
@@ -79,7 +79,7 @@ def _tip(each: Object, analysis: Analysis) -> dict[str, Any]:
         f"{_number(at)} ({_number(low)} to {_number(high)})"
         for at, (low, high) in zip(each.position.tolist(), each.interval.tolist(), strict=True)
     ]
-    count = "1 answer" if each.answers == 1 else f"{each.answers} answers"
+    count = counted(each.answers, "answer")
     return {
         "name": each.name,
         "facts": [

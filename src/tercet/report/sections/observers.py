@@ -6,7 +6,7 @@ import math
 
 from tercet.report.markup import Section, paragraphs
 from tercet.report.parts import Parts
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent
 from tercet.uses.quality.guessing import CANNOT_TELL
 
 __all__ = ["observers_section"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PureWindowsPath
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import summary
 from tercet.report.markup import Section, items, name, paragraphs, prose, text
-from tercet.report.words import summary
-from tercet.uses.abstain.risk import percent
+from tercet.text import percent, plural
 
 __all__ = ["file_name", "opening", "title"]
 
@@ -49,9 +49,9 @@ def _figures(analysis: Analysis) -> str:
     counts, held_out, ceiling = analysis.check.counts, analysis.held_out, analysis.check.ceiling
     shown = [(_many(counts.answers), "answers")]
     if counts.observers is not None:
-        shown.append((f"{counts.observers}", "observers" if counts.observers != 1 else "observer"))
+        shown.append((f"{counts.observers}", plural(counts.observers, "observer")))
     d = analysis.n_components
-    shown.append((f"{d}", f"dimension{'' if d == 1 else 's'}{_how_found(analysis)}"))
+    shown.append((f"{d}", f"{plural(d, 'dimension')}{_how_found(analysis)}"))
     if not analysis.is_provisional:
         level = percent(analysis.settings.level)
         sure = f"of all comparisons are more than {level} certain"
@@ -85,9 +85,9 @@ def _many(count: int) -> str:
 
 
 def _careful(analysis: Analysis) -> str:
-    if not analysis.warnings:
+    if not analysis.cautions:
         return '<p class="calm">Nothing else in these answers calls for special care.</p>'
     return (
         '<aside class="careful" role="note" aria-labelledby="careful">'
-        f'<h2 id="careful">What to be careful about</h2>{items(analysis.warnings)}</aside>'
+        f'<h2 id="careful">What to be careful about</h2>{items(analysis.cautions)}</aside>'
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tercet.ensemble import Ensemble
-from tercet.uses.abstain.risk import percent
-from tercet.uses.abstain.walk import Bools, Floats, Index, Walk, fewest, last_passed
+from tercet.tables import Table
+from tercet.text import percent, were, wrap
+from tercet.uses.abstain.walk import Bools, Floats, Index, TestedThresholds, fewest, last_passed
 
 __all__ = ["Promise"]
 
@@ -40,7 +40,7 @@ class Promise:
     smallest_error : float or None
         Where nothing is promised although there were enough answers: the smallest whole per cent
         that would have been. To promise that needs a hold-out that was not looked at.
-    walk : Walk
+    walk : TestedThresholds
         The thresholds tested.
     """
 
@@ -54,7 +54,7 @@ class Promise:
     n_units: int
     outcome: str
     smallest_error: float | None
-    walk: Walk = field(repr=False)
+    walk: TestedThresholds = field(repr=False)
     ensemble: Ensemble = field(repr=False)
 
     @property
@@ -62,7 +62,7 @@ class Promise:
         """What is promised and what it costs, or why nothing is, in words."""
         return _WORDS[self.outcome](self)
 
-    def predict(self, Q: Any) -> Index:
+    def likelier_answers(self, Q: Any) -> Index:
         """+1 where near will be answered, −1 where far will, 0 where the promise wants silence.
 
         Without a threshold everything is 0.
@@ -71,22 +71,23 @@ class Promise:
         ----------
         Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
         """
-        confidence, near = predict(self.ensemble, Q)
+        confidence, near = likelier_answers(self.ensemble, Q)
         sure = confidence > (1.0 if self.threshold is None else self.threshold)
         return np.where(sure, np.where(near, 1, -1), 0)
 
     def table(self) -> str:
         """The thresholds that were tested, one a line."""
-        lines = ["threshold  predicted  wrong   p-value"]
-        for threshold, n, wrong, p in zip(*self.walk, strict=True):
-            lines.append(f"{threshold:9.4f}  {n:9d}  {wrong:5d}  {p:8.2g}")
-        return "\n".join(lines)
+        rows = [
+            (f"{threshold:.4f}", str(n), str(wrong), f"{p:.2g}")
+            for threshold, n, wrong, p in zip(*self.walk, strict=True)
+        ]
+        return Table("", ("threshold", "predicted", "wrong", "p-value"), rows).text(right=True)
 
     def __str__(self) -> str:
-        return textwrap.fill(self.reason, 100)
+        return wrap(self.reason)
 
 
-def predict(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
+def likelier_answers(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
     """How probable the likelier answer is (m,), rounded, and whether it is "near" (m,)."""
     p = ensemble.answer_probability(Q)
     return np.asarray(np.maximum(p, 1.0 - p).round(DECIMALS)), p > 0.5
@@ -139,7 +140,7 @@ def _undecided(found: Promise) -> str:
 def _wrong(found: Promise, step: int | None) -> str:
     n, wrong = found.walk.predicted[step or 0], found.walk.wrong[step or 0]
     each = "" if found.unit == "answer" else f", one of each {found.unit},"
-    return f"{n} predicted hold-out answers{each} {wrong} {'was' if wrong == 1 else 'were'} wrong"
+    return f"{n} predicted hold-out answers{each} {wrong} {were(wrong)} wrong"
 
 
 def _smallest(found: Promise) -> str:

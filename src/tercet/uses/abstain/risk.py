@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.errors import InputError
-from tercet.metrics import check_probability, check_threshold
+from tercet.metrics import check_probability, check_threshold, predicted_correctly
+from tercet.text import percent
 
 __all__ = ["RiskCoverage", "risk_coverage"]
 
@@ -84,13 +85,8 @@ def risk_coverage(
     weight = np.ones(len(p)) if weights is None else np.asarray(weights, dtype=np.float64)
     if weight.shape != p.shape or not ((weight > 0.0) & (weight < np.inf)).all():
         raise InputError(f"weights must be {len(p)} positive numbers, one for each row.")
-    wrong = np.where(p == 0.5, 0.5, (p > 0.5) != true)
+    wrong = 1.0 - predicted_correctly(p, true)
     confidence, place = np.unique(-np.maximum(p, 1.0 - p), return_inverse=True)
     total = np.cumsum(np.bincount(place, weight))
     failed = np.cumsum(np.bincount(place, weight * wrong))
     return RiskCoverage(-confidence, total / total[-1], failed / total)
-
-
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100.0 * share:.3g} %"

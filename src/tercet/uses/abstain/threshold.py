@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tercet.answers.questions import default_unit, number_units, single_answers
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.metrics import check_threshold
 from tercet.provenance import Seed, entropy_of, seed_for
 from tercet.simulate import random_comparisons
 from tercet.triplets import Triplets, as_triplets
-from tercet.uses.abstain.promise import Promise, predict
+from tercet.uses.abstain.promise import Promise, likelier_answers
 from tercet.uses.abstain.walk import (
     Floats,
-    Walk,
-    judge,
+    TestedThresholds,
     last_passed,
     lay_candidates,
+    name_ending,
     shuffle,
     walk_down,
 )
-from tercet.uses.units import default_unit, number_units, single_answers
 
 __all__ = ["choose_threshold", "hold_out"]
 
@@ -103,16 +103,16 @@ def choose_threshold(
     grid = None if thresholds is None else _check_grid(thresholds)
     rng = np.random.default_rng(seed_for(entropy_of(random_state)))
 
-    confidence, near = predict(ensemble, answers)
+    confidence, near = likelier_answers(ensemble, answers)
     held = shuffle(confidence[rows], ~near[rows], labels, rng)
     pilots = np.empty(0) if grid is not None else _pilots(ensemble)
 
-    def attempt(error: float) -> Walk:
+    def attempt(error: float) -> TestedThresholds:
         laid = lay_candidates(pilots, held, unit, error, delta) if grid is None else grid
         return walk_down(held, laid, error, delta)
 
     walk = attempt(error)
-    outcome, smallest = judge(walk, error, delta), None
+    outcome, smallest = name_ending(walk, error, delta), None
     if outcome in ("impossible", "undecided"):
         larger = (float(e) for e in np.arange(1, 50) / 100 if e > error)
         smallest = next((e for e in larger if last_passed(attempt(e), delta) is not None), None)
@@ -185,7 +185,7 @@ def independent_unit(triplets: Triplets) -> str:
 def _pilots(ensemble: Ensemble) -> Floats:
     """Confidence of random comparisons of the objects, the same for every hold-out."""
     asked = random_comparisons(ensemble.n_objects, PILOTS, replace=True, random_state=0)
-    return predict(ensemble, asked)[0]
+    return likelier_answers(ensemble, asked)[0]
 
 
 # ---- checks

@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 SHARES = np.arange(1, 100) / 100  # of random comparisons, that the candidates predict
 
 
-class Walk(NamedTuple):
+class TestedThresholds(NamedTuple):
     """The thresholds that were tested, from the strictest down; the last may have failed."""
 
     threshold: Floats
@@ -27,7 +27,7 @@ class Walk(NamedTuple):
     p_value: Floats  # of so few wrong, were the risk as large as the error
 
 
-class Held(NamedTuple):
+class HeldOutAnswers(NamedTuple):
     """Hold-out answers, unit after unit, in random order within each: see `shuffle`."""
 
     confidence: Floats  # (m,)
@@ -46,14 +46,18 @@ class Held(NamedTuple):
         return self.wrong[sure][np.diff(unit, prepend=-1) > 0]
 
 
-def shuffle(confidence: Floats, wrong: Bools, unit: Index, rng: np.random.Generator) -> Held:
+def shuffle(
+    confidence: Floats, wrong: Bools, unit: Index, rng: np.random.Generator
+) -> HeldOutAnswers:
     """Put the answers of every unit, numbered from 0, into random order."""
     order = rng.permutation(len(unit))
     order = order[np.argsort(unit[order], kind="stable")]
-    return Held(confidence[order], wrong[order], unit[order])
+    return HeldOutAnswers(confidence[order], wrong[order], unit[order])
 
 
-def walk_down(held: Held, candidates: Floats, error: float, delta: float) -> Walk:
+def walk_down(
+    held: HeldOutAnswers, candidates: Floats, error: float, delta: float
+) -> TestedThresholds:
     """Test descending thresholds, from the first that could pass to the first that fails.
 
     Thresholds that too few units reach to ever pass are left out. That looks at how sure the
@@ -71,10 +75,10 @@ def walk_down(held: Held, candidates: Floats, error: float, delta: float) -> Wal
         if steps[-1][-1] > delta:
             break
     thresholds, counts, errors, p_values = np.reshape(np.array(steps, dtype=np.float64), (-1, 4)).T
-    return Walk(thresholds, counts.astype(np.int64), errors.astype(np.int64), p_values)
+    return TestedThresholds(thresholds, counts.astype(np.int64), errors.astype(np.int64), p_values)
 
 
-def last_passed(walk: Walk, delta: float) -> int | None:
+def last_passed(walk: TestedThresholds, delta: float) -> int | None:
     """The step of the walk that is chosen, if any."""
     passed = int(np.count_nonzero(walk.p_value <= delta))
     return passed - 1 if passed else None
@@ -86,7 +90,9 @@ def fewest(error: float, delta: float) -> int:
     return n if bdtr(0, n, error) <= delta else n + 1
 
 
-def lay_candidates(pilots: Floats, held: Held, unit: str, error: float, delta: float) -> Floats:
+def lay_candidates(
+    pilots: Floats, held: HeldOutAnswers, unit: str, error: float, delta: float
+) -> Floats:
     """Descending thresholds, from quantiles of the pilots' confidence; no answer is looked at.
 
     A walk that began with the fewest units that can pass would allow none of them to be wrong, and
@@ -107,7 +113,7 @@ def lay_candidates(pilots: Floats, held: Held, unit: str, error: float, delta: f
     return np.asarray(laid[::-1])
 
 
-def judge(walk: Walk, error: float, delta: float) -> str:
+def name_ending(walk: TestedThresholds, error: float, delta: float) -> str:
     """How the walk ended: "promised", "too few", "impossible" or "undecided"."""
     if last_passed(walk, delta) is not None:
         return "promised"

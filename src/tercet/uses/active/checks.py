@@ -16,7 +16,7 @@ from tercet.models import Model
 from tercet.posterior import Posterior
 from tercet.triplets import Triplets, as_triplets
 from tercet.uncertainty import check_method
-from tercet.uses.active.questions import Questions
+from tercet.uses.active.questions import Candidates
 
 Index = NDArray[np.int64]
 
@@ -118,7 +118,7 @@ def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
     return rows
 
 
-def check_left(questions: Questions, k: int, per_anchor: int | None, repeats: bool) -> None:
+def check_left(questions: Candidates, k: int, per_anchor: int | None, repeats: bool) -> None:
     """Raise unless there are k comparisons left to choose from."""
     left = questions.left
     free = int(left.sum())
@@ -155,7 +155,7 @@ def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: 
     return strategy
 
 
-def read_start(start: Any, n_objects: int | None) -> Triplets:
+def check_start(start: Any, n_objects: int | None) -> Triplets:
     """The answers that a loop starts from; an error where it cannot go on from them."""
     triplets = as_triplets(start, n_objects)
     if triplets.is_quadruplets:

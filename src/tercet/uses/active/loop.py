@@ -11,26 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from tercet.answers.questions import single_answers
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import oriented
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
-from tercet.metrics import log_loss
+from tercet.metrics import log_loss, predicted_correctly
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, seed_for
+from tercet.tables import Table
 from tercet.triplets import Triplets
 from tercet.uses.active.checks import (
     check_count,
     check_options,
+    check_start,
     read_comparisons,
-    read_start,
     settle_strategy,
 )
 from tercet.uses.active.questions import number
 from tercet.uses.active.suggestions import Suggestions, suggest
-from tercet.uses.units import single_answers
 
 __all__ = ["ActiveLoop", "Record"]
 
@@ -141,7 +142,7 @@ class ActiveLoop:
         self.maker, self.oracle, self.strategy, self.k = maker, oracle, strategy, int(k)
         self.repeats, self.per_anchor, self.candidates = repeats, per_anchor, candidates
         self.method, self.n_jobs, self.progress = method, n_jobs, progress
-        self.triplets = _extended(read_start(start, n_objects), np.empty((0, 3), dtype=np.int64))
+        self.triplets = _extended(check_start(start, n_objects), np.empty((0, 3), dtype=np.int64))
         if candidates is not None and not callable(candidates):
             self._comparisons(candidates, "candidates")
         self.score = score if score is None or callable(score) else self._held_out(score)
@@ -273,13 +274,17 @@ class ActiveLoop:
 
     def table(self) -> str:
         """The learning curve, one line for each round."""
-        head = "round  answers   score  log-loss  uncertainty  seconds"
-        lines = [
-            f"{r.round:5d}  {r.n_answers:7d}  {r.score:6.3f}  {r.log_loss:8.3f}  "
-            f"{r.uncertainty:11.3f}  {r.seconds:7.2f}".replace("nan", "  –")
+        header = ("round", "answers", "score", "log-loss", "uncertainty", "seconds")
+        rows = [
+            [
+                str(r.round),
+                str(r.n_answers),
+                *("–" if x != x else f"{x:.3f}" for x in (r.score, r.log_loss, r.uncertainty)),
+                f"{r.seconds:.2f}",
+            ]
             for r in self.curve
         ]
-        return "\n".join([head, *lines])
+        return Table("", header, rows).text(right=True)
 
     def __str__(self) -> str:
         return self.table()
@@ -348,7 +353,7 @@ class ActiveLoop:
 
 def _share(probability: NDArray[np.float64]) -> float:
     """Share predicted rightly; ½ predicts nothing, and counts half."""
-    return float(np.mean((probability > 0.5) + 0.5 * (probability == 0.5)))
+    return float(np.mean(predicted_correctly(probability)))
 
 
 def _extended(triplets: Triplets, rows: Index) -> Triplets:

@@ -36,7 +36,7 @@ def comparisons(numbers: Index, n: int) -> Index:
 
 
 @dataclass(frozen=True)
-class Questions:
+class Candidates:
     """Comparisons of n objects that may be asked.
 
     Attributes
@@ -107,7 +107,7 @@ class Questions:
 
 
 def choose(
-    questions: Questions, score: Score, k: int, per_anchor: int, n_jobs: int
+    questions: Candidates, score: Score, k: int, per_anchor: int, n_jobs: int
 ) -> tuple[Index, Floats]:
     """The k best comparisons (k, 3), and their scores (k,), best first.
 
@@ -117,7 +117,7 @@ def choose(
 
     Parameters
     ----------
-    questions : Questions
+    questions : Candidates
     score : Score
     k : int
     per_anchor : int

@@ -64,7 +64,7 @@ class Answers(NamedTuple):
     keep: Floats  # (S,) share of answers that are not given at random
 
 
-def answers_of(ensemble: Ensemble) -> Answers:
+def predict_answers(ensemble: Ensemble) -> Answers:
     """What an ensemble whose model is a probability says about answers."""
     model, drawn = ensemble.model, ensemble.parameters
     assert model is not None
@@ -107,7 +107,7 @@ def mutual_information(ensemble: Ensemble) -> Score:
     Houlsby et al. (2011). It is high where draws disagree, and low where each of them says that
     people answer at random.
     """
-    answers = answers_of(ensemble)
+    answers = predict_answers(ensemble)
     weight = np.full(len(ensemble), 1.0 / len(ensemble))
 
     def score(anchor: int, one: Index, other: Index) -> Floats:
@@ -142,7 +142,7 @@ def information_gain(
         out once for all anchors.
     n_jobs : int
     """
-    answers = answers_of(ensemble)
+    answers = predict_answers(ensemble)
     n, size = ensemble.n_objects, len(ensemble)
     need_memory(
         2 * size * n**2 + (n**3 // 2 if every else 0),

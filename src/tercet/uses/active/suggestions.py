@@ -13,6 +13,7 @@ from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.parallel import count_threads
 from tercet.provenance import Seed, entropy_of
+from tercet.tables import Table
 from tercet.triplets import Triplets
 from tercet.uncertainty import default_method
 from tercet.uses.active import scores
@@ -27,8 +28,7 @@ from tercet.uses.active.checks import (
     read_comparisons,
     read_objects,
 )
-from tercet.uses.active.questions import Questions, choose, number
-from tercet.uses.columns import lay_out
+from tercet.uses.active.questions import Candidates, choose, number
 
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
@@ -76,9 +76,8 @@ class Suggestions:
         """One line for each comparison: anchor, one, other, score."""
         rows = [tuple(map(str, row)) for row in self]
         values = ["" if self.strategy == "random" else f"{value:.4f}" for value in self.scores]
-        cells: list[tuple[str, ...]] = [("anchor", "one", "other", STRATEGIES[self.strategy])]
-        cells += [(*row, value) for row, value in zip(rows, values, strict=True)]
-        return lay_out(cells)
+        cells = [(*row, value) for row, value in zip(rows, values, strict=True)]
+        return Table("", ("anchor", "one", "other", STRATEGIES[self.strategy]), cells).text()
 
     def __str__(self) -> str:
         return self.table()
@@ -193,7 +192,7 @@ def suggest(
     if candidates is not None:
         offered = np.unique(number(read_comparisons(objects, candidates, "candidates"), n))
     room = _room(pool, k, strategy, n)
-    questions = Questions(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
+    questions = Candidates(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
     check_left(questions, k, per_anchor, repeats)
     if isinstance(ensemble, Ensemble) and strategy != "random":
         chosen = _thin(ensemble, n_draws or DRAWS.get(strategy))

@@ -1,7 +1,8 @@
 """Which model predicts the answers best, and whether it fits at all."""
 
+from tercet.answers.repeats import NoiseCeiling, noise_ceiling
 from tercet.uses.compare.comparison import Comparison, ModelScore
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling, lack_of_fit, noise_ceiling
+from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.compare.models import compare_models
 
 __all__ = [

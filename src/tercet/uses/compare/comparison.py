@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tercet.uses.columns import lay_out
-from tercet.uses.compare.misfit import LackOfFit, NoiseCeiling
+from tercet.answers.repeats import NoiseCeiling
+from tercet.tables import Table
+from tercet.text import wrap
+from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.predictive import Floats
 
 __all__ = ["Comparison", "ModelScore"]
@@ -119,7 +120,7 @@ class Comparison:
 
     def table(self) -> str:
         """The scores, for reading."""
-        return tabulate(self)
+        return tabulate_scores(self)
 
     def records(self) -> list[dict[str, Any]]:
         """The scores as plain dicts, for example for ``pandas.DataFrame``."""
@@ -133,7 +134,7 @@ class Comparison:
         return rows
 
     def __str__(self) -> str:
-        paragraphs = [textwrap.fill(line, 96, subsequent_indent="  ") for line in sentences(self)]
+        paragraphs = [wrap(line, 96, indent="  ") for line in sentences(self)]
         return "\n".join([self.table(), "", *paragraphs])
 
 
@@ -244,14 +245,14 @@ def _counts(scores: list[ModelScore]) -> str:
     return "; ".join(f"{score.model} ({score.n_flagged})" for score in scores)
 
 
-def tabulate(found: Comparison) -> str:
+def tabulate_scores(found: Comparison) -> str:
     """The scores in aligned columns."""
-    header = ("", "log-loss", "difference", "weight", "accuracy", "misfit p", "from")
-    rows: list[tuple[str, ...]] = [header]
+    header = ["", "log-loss", "difference", "weight", "accuracy", "misfit p", "from"]
+    rows = []
     for score in found.scores:
         misfit = score.lack_of_fit
         rows.append(
-            (
+            [
                 score.model,
                 _plus_minus(score.log_loss, score.log_loss_se),
                 _plus_minus(score.difference, score.difference_se),
@@ -259,12 +260,12 @@ def tabulate(found: Comparison) -> str:
                 f"{score.accuracy:.1%} ± {score.accuracy_se:.1%}",
                 "" if misfit is None else f"{misfit.p_value:.3f}",
                 score.source,
-            )
+            ]
         )
-    if not any(row[5] for row in rows[1:]):
-        rows = [(*row[:5], *row[6:]) for row in rows]
+    if not any(row[5] for row in rows):
+        header, *rows = [[*row[:5], *row[6:]] for row in (header, *rows)]
     title = f"{found.n_answers} answers, {found.n_units} {found.unit}s; log-loss per answer ± SE"
-    return f"{title}\n{lay_out(rows)}"
+    return Table(title, header, rows).text()
 
 
 def _plus_minus(value: float | None, error: float | None) -> str:

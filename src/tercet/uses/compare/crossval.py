@@ -1,7 +1,7 @@
 """How well models predict answers that they have not seen.
 
-Three ways, all by whole units (`tercet.uses.units`): *leave one out* reweights the draws of one
-fit, and fits again where its k̂ says that this fails; *K-fold* fits again throughout; *hold-out*
+Three ways, all by whole units (`tercet.answers.questions`): *leave one out* reweights the draws of
+one fit, and fits again where its k̂ says that this fails; *K-fold* fits again throughout; *hold-out*
 predicts answers that were kept back.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tercet.answers.questions import Index, deal
 from tercet.embedder import Embedder
 from tercet.errors import ConvergenceWarning, DataWarning
 from tercet.parallel import in_order
@@ -26,7 +27,6 @@ from tercet.provenance import seed_for
 from tercet.triplets import Triplets
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
 from tercet.uses.predictive import K_HAT, Pointwise, held_out, leave_one_out
-from tercet.uses.units import Index, deal
 
 MOST_FLAGGED = 0.3  # share of units with a large k̂ from which all are left out in folds instead
 

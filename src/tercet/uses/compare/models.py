@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.questions import Index, default_unit, number_comparisons, number_units
+from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.diagnosis import diagnose
 from tercet.embedder import Embedder, is_count
 from tercet.errors import InputError
 from tercet.estimators import CKL, STE, TSTE
+from tercet.metrics import predicted_correctly
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.provenance import Seed, entropy_of
 from tercet.triplets import Triplets, as_triplets
 from tercet.uses.compare.comparison import Comparison, ModelScore
 from tercet.uses.compare.crossval import Candidate, Outcome, Plan, cross_validate
-from tercet.uses.compare.misfit import find_repeats, noise_ceiling
 from tercet.uses.predictive import (
     Floats,
     mean_per_answer,
@@ -25,15 +27,12 @@ from tercet.uses.predictive import (
     sum_by_unit,
     weights_of,
 )
-from tercet.uses.units import Index, default_unit, number_comparisons, number_units
 
 __all__ = ["compare_models"]
 
 Model = Embedder | Posterior
 
 METHODS = ("loo", "kfold")
-NAMES = {"TSTE": "t-STE"}
-SHOWN = ("alpha", "mu", "exponent", "margin", "penalty")  # what a label tells when it is changed
 
 
 def compare_models(
@@ -173,13 +172,15 @@ def _estimator(maker: Model) -> Embedder:
 
 def _label(maker: Model, with_dimension: bool) -> str:
     estimator = _estimator(maker)
-    parts = [NAMES.get(type(estimator).__name__, type(estimator).__name__)]
+    model = estimator.model()
+    parts = [model.title or type(estimator).__name__]
     if with_dimension:
         parts[0] += f" in {estimator.n_components}-d"
     defaults = type(estimator)().get_params()
     learned = [str(name) for name in maker.learn] if isinstance(maker, Posterior) else []
     for name, value in estimator.get_params().items():
-        if name in SHOWN and name not in learned and value != defaults[name]:
+        own = name in model.parameters or name == "penalty"
+        if own and name not in learned and value != defaults[name]:
             parts.append(f"{name} = {value:g}")
     if learned:
         *others, last = learned
@@ -278,7 +279,7 @@ def _compare(
                 failed_refits=outcome.failed_refits,
             )
         )
-    repeats = find_repeats(predicted)
+    repeats = repeated_votes(predicted)
     ceiling = repeated = None
     if repeats is not None:
         ceiling = noise_ceiling(repeats.near, repeats.total)
@@ -300,5 +301,4 @@ def _compare(
 
 def _right(outcome: Outcome) -> Floats:
     """1 where the answer was predicted, 0 where not, ½ where the model did not lean either way."""
-    p = outcome.predicted.probability
-    return np.asarray((p > 0.5) + 0.5 * (p == 0.5))
+    return predicted_correctly(outcome.predicted.probability)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from tercet.answers.questions import Index, default_unit, number_units
 from tercet.bootstrap import Bootstrap
 from tercet.diagnosis import warn_about
 from tercet.embedder import Embedder, is_count
@@ -35,7 +36,6 @@ from tercet.uses.dimension.steps import (
 )
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 from tercet.uses.predictive import K_HAT, leave_one_out, mean_per_answer, sum_by_unit, weights_of
-from tercet.uses.units import Index, default_unit, number_units
 
 __all__ = ["estimate_dimension"]
 

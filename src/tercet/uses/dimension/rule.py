@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.text import counted
 from tercet.uses.dimension.steps import Gain, first_not_rejected, gain
 
 Floats = NDArray[np.float64]
@@ -111,24 +112,24 @@ def decide(
     parts = []
     if first:
         parts.append(
-            f"Accuracy on left-out answers rises up to {_many(dimensions[first])} "
+            f"Accuracy on left-out answers rises up to {counted(dimensions[first], 'dimension')} "
             f"(t-tests, the last p = {p_values[first - 1]:.2g})."
         )
     else:
         parts.append(
             "Accuracy on left-out answers does not clearly rise above that in "
-            f"{_many(dimensions[0])}."
+            f"{counted(dimensions[0], 'dimension')}."
         )
     for step, found in enumerate(gains[: place - first]):
         parts.append(
-            f"{_many(dimensions[first + step + 1])} predict left-out answers better than "
-            f"{dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
+            f"{counted(dimensions[first + step + 1], 'dimension')} predict left-out answers better "
+            f"than {dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
         )
     if astray is not None:
         more = dimensions[place + 1]
         parts.append(
-            f"Whether {_many(more)} predict better than {chosen} is not decided: in "
-            f"{_many(astray)} the chains ended in different maps (R-hat "
+            f"Whether {counted(more, 'dimension')} predict better than {chosen} is not decided: in "
+            f"{counted(astray, 'dimension')} the chains ended in different maps (R-hat "
             f"{left_out(astray).r_hat:.2f}), so what they predict proves nothing."
         )
         verdict = "at least" if place else "not decided"
@@ -142,19 +143,16 @@ def decide(
     told = f"({last.nats:+.1f} ± {last.error:.1f} nats in all)"
     if clear:
         parts.append(
-            f"{_many(more)} seem to predict better {told}, but leaving one out is a guess for "
-            f"{left_out(more).rough:.0%} of them there, so this is not believed. Ask more."
+            f"{counted(more, 'dimension')} seem to predict better {told}, but leaving one out is a "
+            f"guess for {left_out(more).rough:.0%} of them there, so this is not believed. Ask "
+            "more."
         )
         return Decision(chosen, "at least", " ".join(parts))
     if last.nats > 0.0:
         parts.append(
-            f"{_many(more)} predict a little better {told}: the answers do not tell {chosen} from "
-            f"{more}."
+            f"{counted(more, 'dimension')} predict a little better {told}: the answers do "
+            f"not tell {chosen} from {more}."
         )
         return Decision(chosen, "at least", " ".join(parts))
-    parts.append(f"{_many(more)} predict no better than {chosen} {told}.")
+    parts.append(f"{counted(more, 'dimension')} predict no better than {chosen} {told}.")
     return Decision(chosen, "decided", " ".join(parts))
-
-
-def _many(count: int) -> str:
-    return f"{count} dimension{'' if count == 1 else 's'}"

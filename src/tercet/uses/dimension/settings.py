@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tercet.answers.questions import number_units
 from tercet.bootstrap import Bootstrap
 from tercet.bootstrap.settings import check_settings
 from tercet.embedder import Embedder, is_count
@@ -12,7 +13,6 @@ from tercet.errors import InputError
 from tercet.estimators import CKL, STE
 from tercet.posterior import DistancePrior, Posterior
 from tercet.triplets import Triplets
-from tercet.uses.units import number_units
 
 LARGEST = 6  # dimension that is tried unless asked otherwise
 FEWEST = 20  # draws of a chain

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tercet.answers.questions import Index, deal
 from tercet.embedder import Embedder
 from tercet.engine.backend import fit_anywhere
 from tercet.engine.problem import build_problem
 from tercet.metrics import squared_distances
 from tercet.provenance import seed_for
 from tercet.triplets import Triplets
-from tercet.uses.units import Index, deal
 
 Floats = NDArray[np.float64]
 
@@ -81,23 +82,18 @@ def cross_validate(
 ) -> Folds:
     """Fit every split and predict the rows that it left out."""
     problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
-    fits = fit_anywhere(
-        estimator.solver(work=len(splits.train) * len(triplets)),
-        problem,
-        splits.train,
-        splits.seeds,
-        n_jobs,
-        lambda fits: done(len(fits)),
-    )
+    solver = estimator.solver(work=len(splits.train) * len(triplets))
     model, d, m = estimator.model(), estimator.n_components, len(triplets)
     weights = np.ones(m) if triplets.weights is None else triplets.weights
-    right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(fits))
-    for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
-        near, far = squared_distances(fit.embedding, triplets[rows])
-        accuracy[j] = np.average(near < far, weights=weights[rows])
-        right[rows] += near < far
-        loss[rows] += -model.log_prob(near, far, d) if model.is_probability else math.nan
-    repeats = len(fits) // splits.folds
+    right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
+    with closing(fit_anywhere(solver, problem, splits.train, splits.seeds, n_jobs)) as fits:
+        for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
+            near, far = squared_distances(fit.embedding, triplets[rows])
+            accuracy[j] = np.average(near < far, weights=weights[rows])
+            right[rows] += near < far
+            loss[rows] += -model.log_prob(near, far, d) if model.is_probability else math.nan
+            done(1)
+    repeats = len(accuracy) // splits.folds
     return Folds(accuracy, right / repeats, loss / repeats)
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tercet.uses.columns import lay_out
+from tercet.tables import Table
+from tercet.text import counted, wrap
 
 __all__ = ["DimensionEstimate", "DimensionRow", "Measured"]
 
-WIDTH = 100
 _MARKED = "! The chains ended in different maps: by themselves they decide nothing."
 
 
@@ -115,8 +114,7 @@ class DimensionEstimate:
             + [cell(row) for _, cell in _COLUMNS]
             for row in self.rows
         ]
-        shown = [["d", *heads], *lines]
-        return lay_out(shown, right=True)
+        return Table("", ["d", *heads], lines).text(right=True)
 
     def records(self) -> list[dict[str, float]]:
         """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""
@@ -132,14 +130,14 @@ class DimensionEstimate:
         return rows
 
     def __str__(self) -> str:
-        count = f"{self.dimension} dimension{'s' if self.dimension != 1 else ''}"
+        count = counted(self.dimension or 0, "dimension")
         start = {
             "decided": f"{count}.",
             "at least": f"{count}, perhaps more.",
             "not decided": "Not decided.",
             "cannot tell": "Cannot tell.",
         }[self.verdict]
-        words = textwrap.fill(f"{start} {self.reason}", WIDTH)
+        words = wrap(f"{start} {self.reason}")
         marked = f"\n\n{_MARKED}" if self.disagreeing else ""
         return f"{words}\n\n{self.table()}{marked}"
 

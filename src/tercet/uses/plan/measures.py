@@ -15,14 +15,14 @@ from scipy.stats import chi2
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.simulate import Floats
-from tercet.uses.plan.worlds import World
+from tercet.uses.plan.worlds import SimulatedWorld
 
-__all__ = ["LEVEL", "MEASURES", "Measure", "best_agreement", "check_measure", "check_target"]
+__all__ = ["LEVEL", "MEASURES", "Measure", "best_agreement", "check_measure", "settle_target"]
 
 LEVEL = 0.95  # from which a comparison counts as sure, and that a point's ellipse holds
 
 
-def accuracy(ensemble: Ensemble, world: World) -> float:
+def accuracy(ensemble: Ensemble, world: SimulatedWorld) -> float:
     """Share of all comparisons whose order in the world is the likelier one; π = ½ is half."""
     right = total = 0.0
     for squared, p in _by_anchor(ensemble, world):
@@ -33,7 +33,7 @@ def accuracy(ensemble: Ensemble, world: World) -> float:
     return right / total
 
 
-def sure(ensemble: Ensemble, world: World) -> float:
+def sure(ensemble: Ensemble, world: SimulatedWorld) -> float:
     """Share of all comparisons of which it is sure: π above .95 either way."""
     certain = total = 0
     for _, p in _by_anchor(ensemble, world):
@@ -43,7 +43,7 @@ def sure(ensemble: Ensemble, world: World) -> float:
     return certain / total
 
 
-def radius(ensemble: Ensemble, world: World) -> float:
+def radius(ensemble: Ensemble, world: SimulatedWorld) -> float:
     """Median radius of the points' 95 % ellipses, the root mean square radius of the map being 1.
 
     Half-lengths of an ellipse are √χ² times its standard deviations; the radius is their root mean
@@ -57,7 +57,7 @@ def radius(ensemble: Ensemble, world: World) -> float:
     return float(np.median(radii) / size)
 
 
-def agreement(ensemble: Ensemble, world: World) -> float:
+def agreement(ensemble: Ensemble, world: SimulatedWorld) -> float:
     """Share of a next person's answers, to all comparisons, that the likelier order predicts."""
     predicted = total = 0.0
     for squared, p in _by_anchor(ensemble, world):
@@ -68,7 +68,7 @@ def agreement(ensemble: Ensemble, world: World) -> float:
     return predicted / total
 
 
-def best_agreement(world: World) -> float:
+def best_agreement(world: SimulatedWorld) -> float:
     """The agreement of someone who knows the world: the mean of max(p, 1 − p)."""
     best = total = 0.0
     for anchor in range(len(world.points)):
@@ -81,13 +81,13 @@ def best_agreement(world: World) -> float:
     return best / total
 
 
-def _by_anchor(ensemble: Ensemble, world: World) -> Iterator[tuple[Floats, Floats]]:
+def _by_anchor(ensemble: Ensemble, world: SimulatedWorld) -> Iterator[tuple[Floats, Floats]]:
     """Squared distances (n,) to each anchor in the world, and π (n, n) of its comparisons."""
     for anchor, p in ensemble.all_probabilities(n_jobs=1):
         yield _squared(world, anchor), p
 
 
-def _squared(world: World, anchor: int) -> Floats:
+def _squared(world: SimulatedWorld, anchor: int) -> Floats:
     return np.asarray(np.sum((world.points - world.points[anchor]) ** 2, axis=1))
 
 
@@ -101,7 +101,7 @@ def _pairs(p: Floats) -> tuple[np.ndarray, np.ndarray]:
 class Measure(NamedTuple):
     """Something to aim at."""
 
-    compute: Callable[[Ensemble, World], float]
+    compute: Callable[[Ensemble, SimulatedWorld], float]
     target: float  # unless another is wanted
     least: float  # a target is above it,
     most: float  # and below this
@@ -130,7 +130,7 @@ def check_measure(name: str) -> Measure:
     return MEASURES[name]
 
 
-def check_target(name: str, target: float | None) -> float:
+def settle_target(name: str, target: float | None) -> float:
     """The target, or the measure's own where none is given."""
     measure = check_measure(name)
     if target is None:

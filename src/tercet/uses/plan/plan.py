@@ -16,7 +16,7 @@ from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of
 from tercet.triplets import Triplets
-from tercet.uses.plan.measures import check_target
+from tercet.uses.plan.measures import settle_target
 from tercet.uses.plan.result import AnswerPlan, PlanRow
 from tercet.uses.plan.search import Search
 from tercet.uses.plan.settings import check_steps, settle
@@ -111,7 +111,7 @@ def plan_answers(
     >>> plan.needed.low <= plan.needed.value <= plan.needed.high
     True
     """
-    wanted = check_target(measure, target)
+    wanted = settle_target(measure, target)
     setting = settle(
         n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
     )

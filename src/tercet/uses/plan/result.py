@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tercet.uses.columns import lay_out
+from tercet.tables import Table, json_ready
+from tercet.text import wrap
 from tercet.uses.plan.measures import MEASURES
 from tercet.uses.plan.needed import Needed
 
@@ -87,18 +87,15 @@ class AnswerPlan:
             [_grouped(row.answers), *(f"{value:.3f}" for value in row[1:])] for row in self.rows
         ]
         head = "more answers" if self.pilot else "answers"
-        return lay_out([[head, self.measure, "10 %", "90 %"], *lines], right=True)
+        return Table("", [head, self.measure, "10 %", "90 %"], lines).text(right=True)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it; a number that was not found is None."""
-        plain = asdict(self)
-        plain["needed"] = self.needed._asdict()
-        plain["rows"] = [row._asdict() for row in self.rows]
-        plain["by_world"] = [m if math.isfinite(m) else None for m in self.by_world]
-        return plain | {"sentence": self.sentence}
+        found: dict[str, Any] = json_ready(self)
+        return found | {"sentence": self.sentence}
 
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{textwrap.fill(self.sentence, WIDTH)}"
+        return f"{self.table()}\n\n{wrap(self.sentence, WIDTH)}"
 
     # --- words --------------------------------------------------------------------------------
 

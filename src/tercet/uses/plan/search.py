@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from tercet.answers.questions import single_answers
 from tercet.ensemble import Ensemble
 from tercet.parallel import in_order
 from tercet.provenance import seed_for
@@ -17,8 +18,7 @@ from tercet.triplets import Triplets
 from tercet.uses.plan.measures import MEASURES, best_agreement
 from tercet.uses.plan.needed import Needed, crossing, needed_answers
 from tercet.uses.plan.settings import Setting
-from tercet.uses.plan.worlds import World, answers_in, drawn_world, made_world
-from tercet.uses.units import single_answers
+from tercet.uses.plan.worlds import SimulatedWorld, answers_in, drawn_world, made_world
 
 __all__ = ["Search"]
 
@@ -126,7 +126,7 @@ class Search:
         new = max(1, round(total) - self.setting.base)
         return self.setting.base + int(round(new, 2 - len(str(new))))
 
-    def _make_worlds(self) -> list[World]:
+    def _make_worlds(self) -> list[SimulatedWorld]:
         s = self.setting
         if s.like is None:
             assert s.noise is not None

@@ -25,14 +25,14 @@ from tercet.simulate import (
     random_comparisons,
 )
 
-__all__ = ["SHAPES", "World", "answers_in", "drawn_world", "made_world"]
+__all__ = ["SHAPES", "SimulatedWorld", "answers_in", "drawn_world", "made_world"]
 
 SHAPES = ("normal", "mixture")
 BLOCK = 1024  # answers that share a seed
 _POINTS, _ANSWERS = range(2)  # what random numbers are for: last words of a world's key
 
 
-class World(NamedTuple):
+class SimulatedWorld(NamedTuple):
     """True positions, and the people who answer."""
 
     points: Floats  # (n, d)
@@ -52,7 +52,7 @@ def made_world(
     noise: float,
     lapse: float,
     key: tuple[int, ...],
-) -> World:
+) -> SimulatedWorld:
     """A world with the paper's log-normal noise (section 5).
 
     Parameters
@@ -79,10 +79,10 @@ def made_world(
             found = ndtr(0.5 * (np.log(far) - np.log(near)) / (noise * np.sqrt(2.0)))
         return np.where(near == far, 0.5, found)
 
-    return World(points, probability, lapse)
+    return SimulatedWorld(points, probability, lapse)
 
 
-def drawn_world(pilot: Ensemble, draw: int) -> World:
+def drawn_world(pilot: Ensemble, draw: int) -> SimulatedWorld:
     """One draw of a pilot's ensemble taken for the truth, with the noise that was drawn with it."""
     model, parameters = pilot.model, pilot.parameters
     assert model is not None  # was checked with the other settings
@@ -94,15 +94,15 @@ def drawn_world(pilot: Ensemble, draw: int) -> World:
         return drawn.probability(near, far, points.shape[1])
 
     lapse = float(parameters["lapse"][draw]) if "lapse" in parameters else 0.0
-    return World(points, probability, lapse)
+    return SimulatedWorld(points, probability, lapse)
 
 
-def answers_in(world: World, m: int, key: tuple[int, ...]) -> Ints:
+def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Ints:
     """The first m answers (m, 3) of a world.
 
     Parameters
     ----------
-    world : World
+    world : SimulatedWorld
     m : int
     key : tuple of int
         Entropy and spawn key of the world's random numbers.

@@ -1,7 +1,8 @@
 """What can be said of the answers before anything is embedded."""
 
+from tercet.answers.repeats import Disagreement, Repeats
 from tercet.uses.quality.check import check_answers
-from tercet.uses.quality.counts import Counts, Disagreement, Repeats, Spread
+from tercet.uses.quality.counts import Counts, Spread
 from tercet.uses.quality.differences import ObserverDifferences
 from tercet.uses.quality.observers import ObserverCheck
 from tercet.uses.quality.result import AnswerCheck

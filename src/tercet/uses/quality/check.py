@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.repeats import find_repeats, prepare
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
 from tercet.provenance import Seed, entropy_of, seed_for
 from tercet.triplets import as_triplets
-from tercet.uses.quality.counts import count, count_copies, find_repeats, prepare
+from tercet.uses.quality.counts import count_answers, count_copies
 from tercet.uses.quality.differences import compare_observers
 from tercet.uses.quality.guessing import GUESSING, REVERSED
 from tercet.uses.quality.observers import check_catch, check_observers
@@ -70,7 +71,7 @@ def check_answers(
         prepared, np.array(strange, dtype=np.bool_), np.random.default_rng(seed_for(entropy, 0))
     )
     return AnswerCheck(
-        counts=count(prepared),
+        counts=count_answers(prepared),
         copies=count_copies(answers),
         repeats=None if isinstance(repeats, str) else repeats,
         no_repeats=repeats if isinstance(repeats, str) else "",

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from tercet.uses.quality.counts import Prepared
-from tercet.uses.units import Index
+from tercet.answers.questions import Index, pair_codes
+from tercet.answers.repeats import Prepared
 
 __all__ = ["ObserverDifferences"]
 
@@ -125,8 +125,7 @@ def _find_telling(
     rows = rows[np.argsort(prepared.question[rows], kind="stable")]
     rows = np.repeat(rows, prepared.votes[rows])
     question = prepared.question[rows]
-    ends = np.sort(prepared.triplets.pairs()[rows].reshape(-1, 2, 2), axis=2)
-    pairs = np.sort(ends[:, :, 0] * prepared.triplets.n_objects + ends[:, :, 1], axis=1)
+    pairs = np.sort(pair_codes(prepared.triplets)[rows], axis=1)
     return Telling(
         question,
         observer[rows],

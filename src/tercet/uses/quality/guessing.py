@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp
 from scipy.stats import false_discovery_control, norm
 
-from tercet.uses.units import Index
+from tercet.answers.questions import Index
 
 __all__ = ["CANNOT_TELL", "FOLLOWS", "GUESSING", "REVERSED"]
 
@@ -65,7 +65,7 @@ class Judged(NamedTuple):
     verdicts: tuple[str, ...]
 
 
-def judge(right: Floats, n: Floats) -> Judged:
+def judge_observers(right: Floats, n: Floats) -> Judged:
     """Judge observers of whose n answers, (K,), ``right``, (K,), were predicted correctly.
 
     Answers are *the other way round* if P(Binomial(n, ½) ≤ x) is so small that, of those who are

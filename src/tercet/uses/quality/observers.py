@@ -9,21 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import listing, natural_key
+from tercet.answers.questions import Index, deal, number_units
+from tercet.answers.repeats import Prepared, answer_pairs, by_observer, tally
+from tercet.checks import natural_key
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
 from tercet.estimators import STE
 from tercet.observers import label_observers, match_observers
-from tercet.uses.quality.counts import Prepared, answer_pairs, by_observer, tally
+from tercet.text import listing
 from tercet.uses.quality.guessing import (
     GUESSING,
     REVERSED,
     Judged,
     answers_needed,
     design_effect,
-    judge,
+    judge_observers,
 )
-from tercet.uses.units import Index, deal, number_units
 
 __all__ = ["ObserverCheck"]
 
@@ -104,7 +105,7 @@ def check_observers(
     signs = _predict(prepared, rng) if ensemble is None else _predict_with(prepared, ensemble)
     predicted, right = _tally_pairs(prepared, signs != 0, signs > 0)
     effect = _dependence(prepared, signs)
-    judged = judge(right / effect, predicted / effect)
+    judged = judge_observers(right / effect, predicted / effect)
     times = _response_times(prepared)
     trials, passed = _catch_trials(prepared, catch)
     checks = tuple(

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tercet.checks import listing
-from tercet.plain import plain
-from tercet.uses.abstain.risk import percent
-from tercet.uses.compare.misfit import NoiseCeiling
-from tercet.uses.quality.counts import Counts, Repeats, Spread
+from tercet.answers.repeats import NoiseCeiling, Repeats
+from tercet.tables import json_ready
+from tercet.text import counted, listing, percent, were, wrap
+from tercet.uses.quality.counts import Counts, Spread
 from tercet.uses.quality.differences import ObserverDifferences
 from tercet.uses.quality.guessing import CANNOT_TELL, FOLLOWS, GUESSING, LEVEL, REVERSED
 from tercet.uses.quality.observers import FAILED_CATCH, TOO_FAST, ObserverCheck
-from tercet.uses.quality.table import tabulate
+from tercet.uses.quality.table import tabulate_observers
 
 __all__ = ["AnswerCheck"]
 
-WIDTH = 100
 SHOWN = 10  # observers in the printed table
 SEEN = 0.01  # share of the answers that are copies, from which they are told
 COIN = "predicted no better than a coin would be"
@@ -110,7 +107,7 @@ class AnswerCheck:
         limit : int, optional
             At most so many lines.
         """
-        return tabulate(self.observers, limit)
+        return tabulate_observers(self.observers, limit)
 
     def records(self) -> list[dict[str, Any]]:
         """The observers as plain dicts, for example for ``pandas.DataFrame``."""
@@ -124,13 +121,16 @@ class AnswerCheck:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it; None where a number is unknown or infinite."""
-        found: dict[str, Any] = plain(self)
+        found: dict[str, Any] = json_ready(self)
         found["seed"] = str(self.seed)  # may have more digits than JSON's readers keep
         return found | {"sentences": self.sentences(), "warnings": self.warnings()}
 
     def __str__(self) -> str:
         attention = [f"! {line}" for line in self.warnings()] or ["Nothing needs attention."]
-        parts = ["\n".join(map(_fill, said)) for said in (self.sentences(), attention)]
+        parts = [
+            "\n".join(wrap(each, indent="  ") for each in said)
+            for said in (self.sentences(), attention)
+        ]
         if flagged := sum(bool(check.flags) for check in self.observers):
             parts.append(self.table(limit=SHOWN))
             if flagged > SHOWN:
@@ -154,11 +154,11 @@ def find_sentences(found: AnswerCheck) -> list[str]:
 
 
 def _about_counts(counts: Counts) -> list[str]:
-    who = "" if counts.observers is None else f" by {_count(counts.observers, 'observer')}"
-    where = "" if counts.screens is None else f" on {_count(counts.screens, 'screen')}"
+    who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
+    where = "" if counts.screens is None else f" on {counted(counts.screens, 'screen')}"
     said = [
-        f"{_count(counts.answers, 'answer')} to {_count(counts.comparisons, 'comparison')} of "
-        f"{_count(counts.objects, 'object')}{who}{where}.",
+        f"{counted(counts.answers, 'answer')} to {counted(counts.comparisons, 'comparison')} of "
+        f"{counted(counts.objects, 'object')}{who}{where}.",
         f"An object is mentioned in {_range(counts.per_object)}{_rarest(counts)}.",
     ]
     if counts.per_observer is not None and counts.observers != 1:
@@ -176,9 +176,9 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
             "comparisons again in the next study."
         ]
     said = [
-        f"{_count(repeats.comparisons, 'comparison')} {_was(repeats.comparisons)} asked more than "
-        f"once ({_count(repeats.answers, 'answer')}), and {repeats.contradicted} of them "
-        f"{_was(repeats.contradicted)} answered both ways."
+        f"{counted(repeats.comparisons, 'comparison')} {were(repeats.comparisons)} asked more than "
+        f"once ({counted(repeats.answers, 'answer')}), and {repeats.contradicted} of them "
+        f"{were(repeats.contradicted)} answered both ways."
     ]
     kinds = (
         ("by one observer", repeats.within),
@@ -188,7 +188,7 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
     asked = [(who, kind) for who, kind in kinds if kind and kind.pairs]
     rates = [
         f"{percent(kind.rate)} {who}".rstrip()
-        + (f" ({_count(kind.comparisons, 'comparison')})" if len(asked) > 1 else "")
+        + (f" ({counted(kind.comparisons, 'comparison')})" if len(asked) > 1 else "")
         for who, kind in asked
     ]
     said.append(
@@ -221,7 +221,7 @@ def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
             "twice."
         )
     else:
-        asked = _count(repeats.within.comparisons, "comparison")
+        asked = counted(repeats.within.comparisons, "comparison")
         said.append(
             f"On the {asked} that somebody answered more than once, a model that knows who "
             f"answers can predict at most {_accuracy(repeats.own_ceiling)}."
@@ -271,7 +271,7 @@ def _about_differences(found: AnswerCheck) -> list[str]:
             else []
         )
     seen = (
-        f"{_count(test.answers, 'answer')} to {_count(test.comparisons, 'comparison')} on which "
+        f"{counted(test.answers, 'answer')} to {counted(test.comparisons, 'comparison')} on which "
         "they disagree"
     )
     if test.p_value > LEVEL:
@@ -295,11 +295,11 @@ def _about_care(found: AnswerCheck) -> list[str]:
         )
     if found.catch_trials:
         said.append(
-            f"{found.catch_passed} of {_count(found.catch_trials, 'catch trial')} "
-            f"{_was(found.catch_passed)} passed."
+            f"{found.catch_passed} of {counted(found.catch_trials, 'catch trial')} "
+            f"{were(found.catch_passed)} passed."
         )
         if apart := found.catch_trials - sum(o.catch_trials for o in found.observers):
-            said.append(f"{_count(apart, 'catch trial')} cannot be matched to an observer here.")
+            said.append(f"{counted(apart, 'catch trial')} cannot be matched to an observer here.")
     return said
 
 
@@ -311,7 +311,7 @@ def find_warnings(found: AnswerCheck) -> list[str]:
     said = [*found.gaps]
     if found.copies > SEEN * found.counts.answers:
         said.append(
-            f"{_count(found.copies, 'row')} {'repeats' if found.copies == 1 else 'repeat'} other "
+            f"{counted(found.copies, 'row')} {'repeats' if found.copies == 1 else 'repeat'} other "
             "rows in every cell, as where a file was joined with itself. Copies make everything "
             "look surer than it is: remove them if they are not answers of their own."
         )
@@ -381,7 +381,7 @@ def _about_the_unclear(found: AnswerCheck) -> list[str]:
 
 def _range(spread: Spread) -> str:
     if spread.least == spread.most:
-        return _count(round(spread.most), "answer")
+        return counted(round(spread.most), "answer")
     return f"{spread.least:.0f} to {spread.most:.0f} answers (median {spread.median:g})"
 
 
@@ -400,24 +400,5 @@ def _rarest(counts: Counts) -> str:
     return f"; the fewest: {', '.join(map(repr, counts.rarest))}"
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _observers(named: Sequence[str]) -> str:
-    return f"{_count(len(named), 'observer')} ({listing(named, range(len(named)))})"
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"
-
-
-def _fill(text: str) -> str:
-    """A paragraph that never begins a line with a % sign, nor breaks a name."""
-    kept = textwrap.fill(
-        text.replace(" %", "\N{NO-BREAK SPACE}%"),
-        WIDTH,
-        subsequent_indent="  ",
-        break_on_hyphens=False,
-    )
-    return kept.replace("\N{NO-BREAK SPACE}", " ")
+    return f"{counted(len(named), 'observer')} ({listing(named, range(len(named)))})"

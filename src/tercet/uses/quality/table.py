@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tercet.uses.abstain.risk import percent
-from tercet.uses.columns import lay_out
+from tercet.tables import Table
+from tercet.text import percent
 from tercet.uses.quality.observers import ObserverCheck
 
-__all__ = ["tabulate"]
+__all__ = ["tabulate_observers"]
 
 
-def tabulate(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
+def tabulate_observers(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
     """The observers in aligned columns, those that need attention first."""
     order = sorted(observers, key=lambda o: (-len(o.flags), _or(o.accuracy, 1.0)))
     columns: list[tuple[str, Callable[[ObserverCheck], str]]] = [
@@ -28,7 +28,8 @@ def tabulate(observers: Sequence[ObserverCheck], limit: int | None = None) -> st
     ]
     cells = [[head, *(cell(o) for o in order[:limit])] for head, cell in columns]
     used = [column for column in cells if any(column[1:])]
-    return lay_out(list(zip(*used, strict=True)))
+    header, *rows = zip(*used, strict=True)
+    return Table("", header, rows).text()
 
 
 def _interval(observer: ObserverCheck) -> str:

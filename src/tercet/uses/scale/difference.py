@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.questions import Questions
 from tercet.errors import InputError
-from tercet.triplets import Triplets
 from tercet.uses.scale.kernels import RIDGE, maximise
 
 Floats = NDArray[np.float64]
@@ -29,28 +29,6 @@ Bools = NDArray[np.bool_]
 OPEN = 1e-3  # information about a value so small that its error would be 30 times the noise
 
 LINKS = ("probit", "logit", "cauchit")  # as the kernels number them
-
-
-class Questions(NamedTuple):
-    """The distinct questions about stimuli that are numbered in their order, and the answers."""
-
-    pairs: Index  # (q, 4): the lower pair, then the higher one, each from low to high
-    number: Index  # (m,): the question that each row answers
-    higher: Bools  # (m,): whether the higher pair was said to differ more
-    n_stimuli: int
-
-    def counts(self, weights: Floats | None = None) -> Floats:
-        """How often (q, 2) the lower and the higher pair was chosen; rows may have weights."""
-        cells = 2 * self.number + self.higher
-        counts = np.bincount(cells, weights, minlength=2 * len(self.pairs))
-        return counts.reshape(-1, 2).astype(np.float64)
-
-    def eta(self, scale: Floats) -> Floats:
-        """η (..., q) of every question; scale has shape (..., n)."""
-        a, b, c, d = self.pairs.T
-        return np.asarray(
-            (scale[..., d] - scale[..., c]) - (scale[..., b] - scale[..., a]), dtype=np.float64
-        )
 
 
 class Fits(NamedTuple):
@@ -63,19 +41,24 @@ class Fits(NamedTuple):
     determined: Bools  # (B,): whether the answers settle every value; unanimous ones do not
 
 
-def find_questions(triplets: Triplets) -> Questions:
-    """Collect the questions of answers about stimuli that are numbered in their order."""
-    pairs = triplets.pairs()
-    near, far = np.sort(pairs[:, :2], axis=1), np.sort(pairs[:, 2:], axis=1)
-    higher = (far[:, 0] > near[:, 0]) | ((far[:, 0] == near[:, 0]) & (far[:, 1] > near[:, 1]))
-    rows = np.where(higher[:, None], np.hstack([near, far]), np.hstack([far, near]))
-    asked, number = np.unique(rows, axis=0, return_inverse=True)
-    return Questions(asked, number.reshape(-1).astype(np.int64), higher, triplets.n_objects)
+def differences(questions: Questions, scale: Floats) -> Floats:
+    """η (..., q) of every question about stimuli that are numbered in their order.
+
+    Parameters
+    ----------
+    questions : Questions
+        Of which the first pair is the lower one.
+    scale : (..., n) array
+    """
+    a, b, c, d = questions.pairs.T
+    return np.asarray(
+        (scale[..., d] - scale[..., c]) - (scale[..., b] - scale[..., a]), dtype=np.float64
+    )
 
 
 def check_design(questions: Questions) -> None:
     """Raise unless the questions determine a scale."""
-    n, pairs = questions.n_stimuli, questions.pairs
+    n, pairs = questions.n_objects, questions.pairs
     design = np.zeros((len(pairs), n))
     for column, sign in zip(pairs.T, (1.0, -1.0, -1.0, 1.0), strict=True):
         np.add.at(design, (np.arange(len(pairs)), column), sign)
@@ -128,7 +111,7 @@ def fit_counts(
     known = 0.0 if isinstance(lapse, bool) else float(lapse)
     if start is not None:
         return _run(questions, counts, link, free, start.scale[0], float(start.lapse[0]))
-    zeros = np.zeros(questions.n_stimuli)
+    zeros = np.zeros(questions.n_objects)
     if link != "cauchit" and not free and known == 0.0:  # concave: any start will do
         return _run(questions, counts, link, False, zeros, 0.0)
     plain = [_run(questions, counts, name, False, zeros, 0.0) for name in ("probit", "logit")]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.questions import Questions, find_questions, single_answers
 from tercet.embedder import is_count
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, SeparableWarning
@@ -22,11 +23,10 @@ from tercet.parallel import count_threads, in_order
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, seed_for
 from tercet.triplets import Triplets
-from tercet.uses.scale.difference import Fits, Questions, find_questions, fit_counts, probability
+from tercet.uses.scale.difference import Fits, differences, fit_counts, probability
 from tercet.uses.scale.intervals import check_level, percentile
 from tercet.uses.scale.resampling import Task
 from tercet.uses.scale.result import PerceptualScale
-from tercet.uses.units import single_answers
 
 __all__ = ["GoodnessOfFit", "goodness_of_fit"]
 
@@ -209,7 +209,7 @@ class _Answers(NamedTuple):
 def _one_by_one(triplets: Triplets) -> _Answers:
     questions, rows = find_questions(triplets), single_answers(triplets, "the answers")
     counted = triplets.votes is not None
-    return _Answers(questions, questions.number[rows], questions.higher[rows], counted)
+    return _Answers(questions, questions.number[rows], questions.first[rows], counted)
 
 
 def _warn_about_unanimous(task: Task) -> None:
@@ -224,7 +224,7 @@ def _warn_about_unanimous(task: Task) -> None:
 
 def _higher(task: Task, fits: Fits) -> Floats:
     """Probability (B, q) that the higher pair is chosen."""
-    return probability(task.questions.eta(fits.scale), task.link, fits.lapse[:, None])
+    return probability(differences(task.questions, fits.scale), task.link, fits.lapse[:, None])
 
 
 def _refitted(

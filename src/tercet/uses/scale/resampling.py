@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.answers.questions import Questions, find_questions
 from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.memory import need_memory
@@ -18,9 +19,8 @@ from tercet.uses.predictive import weights_of
 from tercet.uses.scale.difference import (
     Fits,
     Floats,
-    Questions,
     check_design,
-    find_questions,
+    differences,
     fit_counts,
     probability,
 )
@@ -41,12 +41,12 @@ class Task(NamedTuple):
     @property
     def n_parameters(self) -> int:
         """How many values were estimated."""
-        return self.questions.n_stimuli - 1 + (self.lapse is True)
+        return self.questions.n_objects - 1 + (self.lapse is True)
 
     def answer_probability(self) -> Floats:
         """Of each answer (m,) that was given, by the fit."""
-        eta = self.questions.eta(self.fit.scale[0])[self.questions.number]
-        sign = np.where(self.questions.higher, 1.0, -1.0)
+        eta = differences(self.questions, self.fit.scale[0])[self.questions.number]
+        sign = np.where(self.questions.first, 1.0, -1.0)
         return probability(sign * eta, self.link, float(self.fit.lapse[0]))
 
 
@@ -115,7 +115,7 @@ def counts_of(
 ) -> Floats:
     """Counts (B, q, 2) of one replicate for each seed."""
     questions = task.questions
-    cells = 2 * questions.number + questions.higher
+    cells = 2 * questions.number + questions.first
     cells = np.concatenate([cells, cells ^ 1])
     counts = np.empty((len(seeds), len(questions.pairs), 2))
     for own, seed in zip(counts, seeds, strict=True):

@@ -1,0 +1,1 @@
+"""Answers: what observers said, checked once and then trusted."""

@@ -1,0 +1,198 @@
+"""Questions: their numbers, which answers belong together, and folds that never part them.
+
+A *comparison*, or question, is about two pairs of objects. Which pair was called nearer, which came
+first, and which object of a pair came first make no other question of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.errors import InputError
+from tercet.triplets import Triplets
+
+__all__ = [
+    "UNITS",
+    "Questions",
+    "count_comparisons",
+    "deal",
+    "default_unit",
+    "draw_distinct",
+    "find_questions",
+    "number_comparisons",
+    "number_units",
+    "pair_codes",
+    "single_answers",
+    "unrank",
+]
+
+Index = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+UNITS = ("answer", "comparison", "screen", "observer")
+
+
+# --- all comparisons of n objects, by number --------------------------------------------------
+
+
+def count_comparisons(n: int) -> int:
+    """How many comparisons of n objects there are: n(n − 1)(n − 2)/2."""
+    if n < 3:
+        raise InputError(f"a comparison needs at least 3 objects, got {n}.")
+    count = n * (n - 1) * (n - 2) // 2
+    if count > np.iinfo(np.int64).max:
+        raise InputError(f"the comparisons of {n} objects cannot be numbered in 64 bits.")
+    return count
+
+
+def draw_distinct(available: int, m: int, rng: np.random.Generator) -> Index:
+    """Draw m different numbers below ``available``, uniformly and in random order."""
+    if m > available // 4:
+        return rng.permutation(available)[:m]
+    # The first m different numbers of an endless stream of draws: exactly uniform, and with at
+    # most a quarter taken, few draws are lost.
+    drawn = np.empty(0, dtype=np.int64)
+    while len(drawn) < m:
+        fresh = rng.integers(available, size=m - len(drawn) + m // 4 + 8)
+        drawn = np.concatenate([drawn, fresh])
+        first = np.unique(drawn, return_index=True)[1]
+        drawn = drawn[np.sort(first)]
+    return drawn[:m]
+
+
+def unrank(rank: Index, n: int) -> Index:
+    """Comparisons (m, 3) from their lexicographic numbers."""
+    pairs = (n - 1) * (n - 2) // 2
+    anchor, pair = np.divmod(rank, pairs)
+    # Counted from the end, the pair numbered k is (low, high) with k = high(high − 1)/2 + low.
+    k = pairs - 1 - pair
+    high = ((1.0 + np.sqrt(1.0 + 8.0 * k)) / 2.0).astype(np.int64)
+    high -= high * (high - 1) // 2 > k  # the square root may round either way
+    high += high * (high + 1) // 2 <= k
+    low = k - high * (high - 1) // 2
+    others = np.stack([n - 2 - high, n - 2 - low], axis=1)
+    others += others >= anchor[:, None]  # step over the anchor
+    return np.column_stack([anchor, others])
+
+
+# --- the questions that were answered ---------------------------------------------------------
+
+
+class Questions(NamedTuple):
+    """The different questions that rows of answers are to."""
+
+    pairs: Index  # (Q, 4): two pairs, the lower one first, each from low to high
+    number: Index  # (m,): the question of each row
+    first: Bools  # (m,): whether the row calls the first pair nearer
+    n_objects: int
+
+    def counts(self, weights: Floats | Index | None = None) -> Floats:
+        """How often (Q, 2) the second and the first pair were called nearer, perhaps weighted."""
+        cells = 2 * self.number + self.first
+        counts = np.bincount(cells, weights, minlength=2 * len(self.pairs))
+        return counts.reshape(-1, 2).astype(np.float64)
+
+
+def pair_codes(triplets: Triplets) -> Index:
+    """The near and the far pair of every row, (m, 2): low · n + high of its objects."""
+    pairs = triplets.pairs().reshape(-1, 2, 2)
+    return np.asarray(pairs.min(axis=2) * triplets.n_objects + pairs.max(axis=2), dtype=np.int64)
+
+
+def find_questions(triplets: Triplets) -> Questions:
+    """Number the questions that answers are to, in the order of their pairs."""
+    codes = pair_codes(triplets)
+    asked, number = np.unique(np.sort(codes, axis=1), axis=0, return_inverse=True)
+    ends = np.stack(np.divmod(asked, triplets.n_objects), axis=2)
+    return Questions(
+        ends.reshape(-1, 4),
+        number.reshape(-1).astype(np.int64),
+        codes[:, 0] < codes[:, 1],
+        triplets.n_objects,
+    )
+
+
+def number_comparisons(triplets: Triplets) -> Index:
+    """The question that each row (m,) answers, from 0; either answer, the same question."""
+    return find_questions(triplets).number
+
+
+# --- which answers belong together ------------------------------------------------------------
+
+
+def number_units(triplets: Triplets, unit: str | None = None) -> Index:
+    """The unit that each row (m,) belongs to, numbered from 0.
+
+    Parameters
+    ----------
+    triplets : Triplets
+    unit : {"answer", "comparison", "screen", "observer"}, optional
+        By default screens where some have several answers (these are one choice), else
+        comparisons: a question that was asked twice is one unit.
+    """
+    unit = default_unit(triplets) if unit is None else unit
+    if unit not in UNITS:
+        raise InputError(f"unit must be one of {', '.join(map(repr, UNITS))}, got {unit!r}.")
+    if unit == "answer":
+        return np.arange(len(triplets))
+    if unit == "comparison":
+        return number_comparisons(triplets)
+    labels = triplets.screens if unit == "screen" else triplets.observers
+    if labels is None:
+        raise InputError(
+            f"unit={unit!r} keeps whole {unit}s together, but the answers do not say which {unit} "
+            f"they come from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
+            "another unit."
+        )
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def single_answers(triplets: Triplets, what: str) -> Index:
+    """The row of every single answer: votes are answers of their own.
+
+    Parameters
+    ----------
+    triplets : Triplets
+    what : str
+        What they are called, for the error where weights are not votes.
+    """
+    if triplets.weights is not None and triplets.votes is None:
+        raise InputError(
+            f"the weights of {what} are not whole numbers, so they do not say how many answers "
+            "there were; give counts, or leave the weights out."
+        )
+    return triplets.each_vote()
+
+
+def default_unit(triplets: Triplets) -> str:
+    """Screens where some have several answers, else comparisons."""
+    return "screen" if triplets.shares_screens else "comparison"
+
+
+def deal(units: Index, k: int, rng: np.random.Generator) -> Index:
+    """The fold (m,), 0 to k − 1, of each row: whole units, about as many rows in every fold.
+
+    Parameters
+    ----------
+    units : (m,) integer array
+        As `number_units` returns them.
+    k : int
+        How many folds.
+    rng : numpy.random.Generator
+    """
+    count = int(units.max()) + 1
+    if not 2 <= k <= count:
+        raise InputError(f"there are {count} units for {k} folds; use 2 to {count} folds.")
+    sizes = np.bincount(units)
+    order = rng.permutation(count)
+    before = np.cumsum(sizes[order]) - sizes[order]
+    fold = np.empty(count, dtype=np.int64)
+    # A unit goes where the middle of its rows falls; then no fold may stay empty.
+    fold[order] = ((before + 0.5 * sizes[order]) * k / sizes.sum()).astype(np.int64)
+    if len(np.unique(fold)) < k:
+        fold[order] = np.arange(count) * k // count
+    return fold[units]

@@ -1,0 +1,310 @@
+"""Comparisons that were asked more than once: how answers differ, and the noise ceiling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln, digamma
+
+from tercet.answers.questions import Index, find_questions
+from tercet.errors import InputError
+from tercet.observers import label_observers
+from tercet.triplets import Triplets
+
+__all__ = [
+    "Disagreement",
+    "NoiseCeiling",
+    "Prepared",
+    "RepeatedVotes",
+    "Repeats",
+    "answer_pairs",
+    "by_observer",
+    "find_repeats",
+    "noise_ceiling",
+    "prepare",
+    "repeated_votes",
+    "tally",
+]
+
+ENOUGH = 20  # comparisons that were asked twice, for a noise ceiling
+DROP = 1.9207  # of the log-likelihood at the ends of a 95 % interval: half the χ²₁ quantile
+CONCENTRATION = np.exp(np.linspace(-8.0, 8.0, 3201))
+
+
+class Prepared(NamedTuple):
+    """The answers, numbered: what everything here is counted from."""
+
+    triplets: Triplets
+    votes: Index  # (m,) answers in a row; 1 where weights are no counts
+    question: Index  # (m,) the comparison, whichever way answered
+    first: NDArray[np.bool_]  # (m,) which of the two ways
+    observer: Index | None  # (m,) from 0
+    labels: tuple[str, ...]  # of the observers
+
+
+def prepare(triplets: Triplets) -> Prepared:
+    """Number questions and observers, once."""
+    questions, votes = find_questions(triplets), triplets.votes
+    known, observer = (
+        ((), None)
+        if triplets.observers is None
+        else np.unique(triplets.observers, return_inverse=True)
+    )
+    return Prepared(
+        triplets,
+        np.ones(len(triplets), dtype=np.int64) if votes is None else votes,
+        questions.number,
+        questions.first,
+        observer,
+        tuple(label_observers(known)),
+    )
+
+
+def _are_votes(triplets: Triplets) -> bool:
+    """Whether rows, or their weights, count answers."""
+    return triplets.weights is None or triplets.votes is not None
+
+
+def _count_votes(prepared: Prepared) -> tuple[Index, Index]:
+    """Answers to each comparison one way, and in all; (Q,) each."""
+    total = tally(prepared.question, prepared.votes)
+    return tally(prepared.question, prepared.votes * prepared.first, len(total)), total
+
+
+def tally(place: Index, amounts: NDArray[Any], size: int = 0) -> Index:
+    """Sum whole amounts (m,) by place (m,)."""
+    return np.bincount(place, amounts, size).astype(np.int64)
+
+
+# --- the votes on repeated comparisons --------------------------------------------------------
+
+
+class RepeatedVotes(NamedTuple):
+    """Comparisons that were answered more than once, in one orientation each."""
+
+    rows: Index  # (Q,) a row of the triplets that asks it
+    near: Index  # (Q,) answers as in that row
+    total: Index  # (Q,) answers in all, 2 or more
+
+
+def repeated_votes(triplets: Triplets) -> RepeatedVotes | None:
+    """The comparisons that were answered at least twice; None where there are none."""
+    if not _are_votes(triplets):
+        return None
+    prepared = prepare(triplets)
+    near, total = _count_votes(prepared)
+    again = total > 1
+    rows = np.unique(prepared.question, return_index=True)[1][again]
+    as_in_row = np.where(prepared.first[rows], near[again], (total - near)[again])
+    return RepeatedVotes(rows, as_in_row, total[again]) if again.any() else None
+
+
+# --- how often two answers differ -------------------------------------------------------------
+
+
+class Disagreement(NamedTuple):
+    """Pairs of answers to the same comparison.
+
+    Attributes
+    ----------
+    comparisons, pairs : int
+        How many comparisons have such pairs, and how many pairs there are.
+    rate : float
+        Share of a comparison's pairs that differ, averaged over comparisons: one that was asked of
+        everybody counts once. ½ is what guessing gives; NaN where there is no pair.
+    """
+
+    comparisons: int
+    pairs: int
+    rate: float
+
+
+class Repeats(NamedTuple):
+    """Comparisons that were answered more than once.
+
+    Attributes
+    ----------
+    comparisons, answers : int
+        How many there are, and answers to them.
+    contradicted : int
+        Comparisons that were answered both ways.
+    overall : Disagreement
+        Of all answers to the same comparison.
+    within, between : Disagreement or None
+        Both answers from one observer, or from two; None where observers are unknown.
+    between_same : Disagreement or None
+        ``between``, on comparisons that count in ``within``: these may be harder than the others.
+    ceiling : NoiseCeiling or None
+        How many such answers a model could predict that does not know who answers; None where
+        fewer than 20 comparisons were asked again.
+    own_ceiling : NoiseCeiling or None
+        How many one could that does know, from comparisons that one observer answered more than
+        once; None where fewer than 20 were, or observers are unknown.
+    """
+
+    comparisons: int
+    answers: int
+    contradicted: int
+    overall: Disagreement
+    within: Disagreement | None
+    between: Disagreement | None
+    between_same: Disagreement | None
+    ceiling: NoiseCeiling | None
+    own_ceiling: NoiseCeiling | None
+
+
+def find_repeats(prepared: Prepared) -> Repeats | str:
+    """What repeated comparisons say, or why they say nothing."""
+    if not _are_votes(prepared.triplets):
+        return "the weights are not whole numbers, so they do not count answers"
+    near, total = _count_votes(prepared)
+    again = total > 1
+    if not again.any():
+        return "no comparison was asked more than once"
+    pairs, differing = answer_pairs(near, total)
+    within = between = between_same = own_ceiling = None
+    if prepared.observer is not None:
+        place, own_near, own_total = by_observer(prepared)
+        asked = np.empty(len(own_total), dtype=np.int64)
+        asked[place] = prepared.question
+        own_pairs, own_differing = (
+            tally(asked, amounts, len(total)) for amounts in answer_pairs(own_near, own_total)
+        )
+        within = _disagreement(own_pairs, own_differing)
+        between = _disagreement(pairs - own_pairs, differing - own_differing)
+        same = own_pairs > 0
+        between_same = _disagreement((pairs - own_pairs)[same], (differing - own_differing)[same])
+        own_ceiling = _ceiling(own_near, own_total)
+    return Repeats(
+        comparisons=int(again.sum()),
+        answers=int(total[again].sum()),
+        contradicted=int(((near > 0) & (near < total)).sum()),
+        overall=_disagreement(pairs, differing),
+        within=within,
+        between=between,
+        between_same=between_same,
+        ceiling=_ceiling(near, total),
+        own_ceiling=own_ceiling,
+    )
+
+
+def _ceiling(near: Index, total: Index) -> NoiseCeiling | None:
+    """The noise ceiling, where enough was asked more than once."""
+    again = total > 1
+    enough = np.count_nonzero(again) >= ENOUGH
+    return noise_ceiling(near[again], total[again]) if enough else None
+
+
+def by_observer(prepared: Prepared) -> tuple[Index, Index, Index]:
+    """Each observer's answers to each comparison.
+
+    Returns
+    -------
+    place : (m,) integer array
+        Where in the next two, of shape (P,), a row is counted.
+    near, total : (P,) integer array
+        Answers one way, and in all.
+    """
+    assert prepared.observer is not None
+    keys = prepared.observer * (prepared.question.max() + 1) + prepared.question
+    place = np.unique(keys, return_inverse=True)[1]
+    total = tally(place, prepared.votes)
+    return place, tally(place, prepared.votes * prepared.first, len(total)), total
+
+
+def answer_pairs(near: Index, total: Index) -> tuple[Index, Index]:
+    """Pairs of answers, ``near`` of ``total`` one way, and pairs that differ; (Q,) each."""
+    return total * (total - 1) // 2, near * (total - near)
+
+
+def _disagreement(pairs: Index, differing: Index) -> Disagreement:
+    some = pairs > 0
+    rate = float(np.mean(differing[some] / pairs[some])) if some.any() else math.nan
+    return Disagreement(int(some.sum()), int(pairs.sum()), rate)
+
+
+# --- the noise ceiling ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NoiseCeiling:
+    """The best that a model can do on comparisons like those that were repeated.
+
+    With the votes of several observers on each comparison, this is about models that do not know
+    who answers: one that does may do better. With votes of one observer each, it is about those.
+
+    The probability that people call the first pair nearer differs from comparison to comparison;
+    over comparisons it is taken to be Beta(a, a), for which of two pairs comes first means nothing.
+    a is fitted to the votes (beta-binomial); intervals hold the a whose likelihood is within those
+    of a 95 % likelihood-ratio test.
+
+    Attributes
+    ----------
+    accuracy : float
+        E max(p, 1 − p) = ½ + 4⁻ᵃ / (a B(a, a)): the share of answers that one can predict.
+    log_loss : float
+        E[−p log p − (1 − p) log(1 − p)] = ψ(2a + 1) − ψ(a + 1) nats per answer.
+    accuracy_interval, log_loss_interval : (low, high)
+    accuracy_bound : float
+        ½ + √E(p − ½)² = ½ + ½/√(2a + 1), which the first cannot exceed whatever the shape of the
+        distribution of p; two or three votes a comparison know its spread and little else.
+    concentration : float
+        a; small where people agree.
+    n_comparisons : int
+        That were repeated.
+    """
+
+    accuracy: float
+    accuracy_interval: tuple[float, float]
+    log_loss: float
+    log_loss_interval: tuple[float, float]
+    accuracy_bound: float
+    concentration: float
+    n_comparisons: int
+
+    def __str__(self) -> str:
+        low, high = self.accuracy_interval
+        least, most = self.log_loss_interval
+        return (
+            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that takes the "
+            f"votes on each as alike can predict at most {self.accuracy:.1%} of such answers (95 % "
+            f"interval {low:.1%} to {high:.1%}; {self.accuracy_bound:.1%} whatever the shape), "
+            f"with a log-loss of at least {self.log_loss:.3f} ({least:.3f} to {most:.3f})"
+        )
+
+
+def noise_ceiling(near: ArrayLike, total: ArrayLike) -> NoiseCeiling:
+    """Fit a symmetric beta-binomial to votes: ``near`` of ``total`` answers, (Q,) each.
+
+    The mean share of the majority overstates the ceiling: four votes at p = .7 have a majority of
+    .746 on average.
+    """
+    near, total = np.asarray(near), np.asarray(total)
+    if near.ndim != 1 or near.shape != total.shape or not (total > 1).any():
+        raise InputError(
+            "a noise ceiling needs the votes on each comparison, of which some were asked twice "
+            f"or more; got shapes {near.shape} and {total.shape}."
+        )
+    if not ((near >= 0) & (near <= total)).all():
+        raise InputError("votes for near must lie between 0 and all votes on the comparison.")
+    kinds, count = np.unique(np.stack([near, total - near], axis=1), axis=0, return_counts=True)
+    k, rest = kinds.T[:, :, None]
+    a = CONCENTRATION
+    log_likelihood = count @ (betaln(k + a, rest + a) - betaln(a, a))
+    best = int(np.argmax(log_likelihood))
+    inside = log_likelihood >= log_likelihood[best] - DROP
+    accuracy = 0.5 + np.exp(-a * math.log(4.0) - betaln(a, a)) / a
+    log_loss = digamma(2.0 * a + 1.0) - digamma(a + 1.0)
+    return NoiseCeiling(
+        float(accuracy[best]),
+        (float(accuracy[inside].min()), float(accuracy[inside].max())),
+        float(log_loss[best]),
+        (float(log_loss[inside].min()), float(log_loss[inside].max())),
+        float(0.5 + 0.5 / math.sqrt(2.0 * a[best] + 1.0)),
+        float(a[best]),
+        len(near),
+    )
