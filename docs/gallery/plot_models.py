@@ -1,6 +1,6 @@
 """
 Which model predicts answers?
-==============================
+=============================
 
 `plot_models` shows by how much each model's log-loss on held-out answers exceeds that of the best,
 ± 2 standard errors (`compare_models`). Models in grey are clearly worse. The numbers at the right
