@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 import tercet as tc
 from tercet.parallel import count_threads
-from tercet.posterior.chains import explore, jittered
 from tercet.posterior.draw import SUPERCHAINS, build_target, draw
+from tercet.posterior.mode import find_modes, jittered
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 N, D, M, NOISE = 50, 2, 2_000, 0.3
@@ -67,11 +67,11 @@ def main() -> None:
 def on_the_accelerator(answers: tc.Triplets, dtype: str, options: argparse.Namespace) -> None:
     """Warm up and sample, and print what it took and what it is worth."""
     from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
-    from tercet.posterior.accelerated import convert
+    from tercet.posterior.draw import convert
 
     plan = tc.Posterior(tc.STE(D), device="gpu", n_chains=options.chains)._plan()
     target, rngs = build_target(plan, answers), np.random.default_rng(0).spawn(SUPERCHAINS)
-    hill = explore(target, plan.model, np.empty(0), D, rngs)
+    hill = find_modes(target, plan.model, np.empty(0), D, rngs)
     starts = np.array([jittered(hill, k, rng)[0] for k, rng in enumerate(rngs)])
     form, data = convert(target, D, dtype)
     X, theta = starts[np.arange(options.chains) % SUPERCHAINS], np.empty((options.chains, 0))

@@ -15,8 +15,8 @@ from scipy.special import expit
 
 from benchmarks.report import NONE, Line, Section, Table, times
 from benchmarks.setting import Repeated, Setting, Timed, take_turns, timed
+from tercet.engine.chunks import loss_in_chunks
 from tercet.engine.fit import Objective, evaluate
-from tercet.engine.parts import loss_in_parts
 from tercet.engine.problem import Problem, build_problem
 from tercet.models import STEModel
 from tercet.simulate import answer, random_comparisons
@@ -128,7 +128,7 @@ def _spread(
     objective: Objective, problem: Problem, pool: ThreadPoolExecutor
 ) -> Callable[[Array], tuple[float, Array]]:
     """Evaluate as a large fit does."""
-    loss = loss_in_parts(*objective.arguments, problem, pool.map)
+    loss = loss_in_chunks(*objective.arguments, problem, pool.map)
 
     def value_and_gradient(X: Array) -> tuple[float, Array]:
         gradient = np.empty_like(X)

@@ -180,7 +180,8 @@ def run_map(setting: Setting) -> Section:
 
 def _ours(world: World, penalty: float) -> list[Fit]:
     problem = build_problem(world.triplets, world.n)
-    return fit_subsets(STE(world.d, penalty=penalty).solver(), problem, world.subsets, world.seeds)
+    solver = STE(world.d, penalty=penalty).solver()
+    return list(fit_subsets(solver, problem, world.subsets, world.seeds))
 
 
 def _back_to_back(world: World) -> Timed:

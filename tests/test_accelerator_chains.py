@@ -14,11 +14,12 @@ from tercet.accelerator.device import PLATFORM
 from tercet.accelerator.sampling import Kept, Tuned, refined
 from tercet.errors import InputError, TercetError
 from tercet.models import STEModel
-from tercet.posterior import accelerated, hamiltonian, mode, posterior
-from tercet.posterior.accelerated import convert
-from tercet.posterior.chains import explore
-from tercet.posterior.draw import Plan, build_target
+from tercet.posterior import draw, hamiltonian, mode, posterior
+from tercet.posterior.draw import Plan, build_target, convert
+from tercet.posterior.mode import find_modes
 from tercet.simulate import answers_from_model, random_comparisons
+
+pytestmark = pytest.mark.slow
 
 N, D, C = 6, 2, 40
 POINTS = np.random.default_rng(0).standard_normal((N, D))
@@ -263,16 +264,16 @@ def test_the_estimators_device_is_meant_and_chains_begin_in_groups():
 def test_draws_do_not_depend_on_where_starts_are_searched_for(monkeypatch):
     """A backend's worker has copies of the generators, and those here stay as they were."""
 
-    def explore_elsewhere(*work):
+    def find_elsewhere(*work):
         *others, rngs = work
-        return explore(*others, deepcopy(rngs))
+        return find_modes(*others, deepcopy(rngs))
 
     def draws():
         settings = {"n_chains": 3, "n_samples": 2, "warmup": 2, "random_state": 0}
         return tc.Posterior(tc.STE(2), device="gpu", **settings).fit(ANSWERS).ensemble_.draws
 
     expected = draws()
-    monkeypatch.setattr("tercet.posterior.draw.explore", explore_elsewhere)
+    monkeypatch.setattr("tercet.posterior.draw.find_modes", find_elsewhere)
     np.testing.assert_array_equal(draws(), expected)
 
 
@@ -300,7 +301,7 @@ def test_auto_takes_a_gpu_for_many_chains_only(monkeypatch):
 
 
 def test_chains_that_do_not_fit_are_counted_before(monkeypatch):
-    monkeypatch.setattr(accelerated, "memory_of", lambda device: 200_000)
+    monkeypatch.setattr(draw, "memory_of", lambda device: 200_000)
     with pytest.raises(TercetError, match=r"256 chains need about .* use n_chains=\d+ or fewer"):
         fitted(ANSWERS, tc.STE(2))
 

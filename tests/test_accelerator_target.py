@@ -7,17 +7,17 @@ import pytest
 from scipy import special
 
 from tercet.accelerator import target as accelerator
-from tercet.accelerator.scale import sum_out, wright_omega
-from tercet.accelerator.target import energies, gradients
+from tercet.accelerator.target import energies, gradients, sum_out, wright_omega
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior import scale
-from tercet.posterior.accelerated import convert
-from tercet.posterior.draw import Plan, build_target
+from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.priors import NormalPrior
 from tercet.posterior.settings import check_learn
 from tercet.posterior.target import split_energy
 from tercet.simulate import random_comparisons
 from tercet.triplets import Triplets
+
+pytestmark = pytest.mark.slow
 
 N, M, C = 7, 40, 3
 BLOCK = np.array([[1.5, 0.4], [0.4, 0.7]])

@@ -284,13 +284,13 @@ def test_a_joblib_backend_does_not_change_the_bits(name, monkeypatch):
 def test_large_replicates_take_turns_with_so_many_threads(monkeypatch):
     expected = fitted().ensemble_
     monkeypatch.setattr("tercet.engine.fit.LARGE", 100)
-    evaluate, held = fit.loss_in_parts, []
+    evaluate, held = fit.loss_in_chunks, []
 
-    def loss_in_parts(*arguments):
+    def loss_in_chunks(*arguments):
         held.append(fit._all_threads.locked())
         return evaluate(*arguments)
 
-    monkeypatch.setattr("tercet.engine.fit.loss_in_parts", loss_in_parts)
+    monkeypatch.setattr("tercet.engine.fit.loss_in_chunks", loss_in_chunks)
     one, three = (fitted(n_jobs=k).ensemble_ for k in (1, 3))
     np.testing.assert_array_equal(one.draws, three.draws)
     np.testing.assert_allclose(one.statistics["loss"], expected.statistics["loss"], rtol=1e-6)
@@ -335,8 +335,8 @@ def test_short_batches_share_a_task(count, batch, size, n_workers, expected):
 
 def test_arrays_that_come_read_only_are_not_compiled_for_anew():
     from tercet.engine.descent import descend_subsets
-    from tercet.engine.parcel import pack, unpack
     from tercet.engine.problem import build_problem
+    from tercet.engine.shared_data import pack, unpack
 
     solver, rows = tc.STE(2, **MAP).solver(), np.arange(400)
     problem = build_problem(np.asarray(ANSWERS), 12)

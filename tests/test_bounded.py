@@ -15,7 +15,7 @@ import tercet as tc
 from tercet import bounded
 from tercet.cli import main
 from tercet.cli.sizes import size
-from tercet.datasets import files
+from tercet.datasets import fetch
 from tercet.errors import InputError
 
 ANSWERS = b"anchor,near,far\na,b,c\nb,c,a\n"
@@ -106,19 +106,19 @@ def test_parquet_is_not_unpacked_beyond_the_limit(tmp_path):
 
 
 def test_the_sets_have_the_limit_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(fetch, "MAX_BYTES", 1000)
     packed, archive = tmp_path / "rows.gz", tmp_path / "runs.tar.xz"
     packed.write_bytes(gzip.compress(bytes(30_000)))
-    monkeypatch.setattr(files, "gunzip", lambda *a, cure: bounded.gunzip(*a, 1000, cure=cure))
+    monkeypatch.setattr(fetch, "gunzip", lambda *a, cure: bounded.gunzip(*a, 1000, cure=cure))
     with pytest.raises(InputError, match=r"unpack to more than 1000 bytes.*the published one"):
-        files.read_unpacked(packed)
+        fetch.read_unpacked(packed)
     with tarfile.open(archive, "w:xz") as tar:
         for name in ("one.json", "two.json"):
             member = tarfile.TarInfo(name)
             member.size = 600
             tar.addfile(member, io.BytesIO(bytes(600)))
     with pytest.raises(InputError, match=r"at least 1\.172 KiB.*limit is 1000 bytes.*published"):
-        files.read_tar(archive)
+        fetch.read_tar(archive)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_pipe_without_a_writer_is_given_up(tmp_path, no_waiting):
     os.mkfifo(path)
     with pytest.raises(InputError, match="is a pipe into which nobody wrote for 0 seconds"):
         tc.read_triplets(path)
-    for wanted in (tc.open_triplets, files.read_unpacked, files.read_tar):
+    for wanted in (tc.open_triplets, fetch.read_unpacked, fetch.read_tar):
         with pytest.raises(InputError, match="is a pipe or a device; here a file on the disk"):
             wanted(path)
 

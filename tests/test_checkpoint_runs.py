@@ -11,7 +11,7 @@ import tercet as tc
 from tercet.checkpoint import Checkpoint, opening, rows
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
-from tercet.posterior import chains, running
+from tercet.posterior import chains, mode
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 # Chains as short as here are told so; what is tested does not depend on it.
@@ -82,9 +82,9 @@ def no_work(monkeypatch):
         raise AssertionError("this was done before")
 
     monkeypatch.setattr("tercet.bootstrap.bootstrap.fit_anywhere", fail)
-    monkeypatch.setattr(chains, "_find_map", fail)
-    monkeypatch.setattr(chains, "_explore", fail)
-    monkeypatch.setattr(running, "go_on", fail)
+    monkeypatch.setattr(mode, "_find_map", fail)
+    monkeypatch.setattr(mode, "_find_modes", fail)
+    monkeypatch.setattr(chains, "advance_chain", fail)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -110,7 +110,7 @@ def test_a_checkpoint_that_forgets_anything_is_noticed(lost, path, monkeypatch):
         interrupt_after(stopped, 8)  # in the first phase of the warm-up
         with pytest.raises(KeyboardInterrupt):
             made("hmc", path, n_jobs=1)
-    restore = running._Run._restore
+    restore = chains._ChainRun._restore
 
     def forget(self, content):
         if lost == "rng":
@@ -119,7 +119,7 @@ def test_a_checkpoint_that_forgets_anything_is_noticed(lost, path, monkeypatch):
             content[lost] = 1.01 * content[lost]
         restore(self, content)
 
-    monkeypatch.setattr(running._Run, "_restore", forget)
+    monkeypatch.setattr(chains._ChainRun, "_restore", forget)
     assert made_bits("hmc", path) != undisturbed
 
 
@@ -141,7 +141,7 @@ def test_chains_have_the_same_bits_on_any_backend(name, monkeypatch):
     for backend in ("threading", "loky"):
         with joblib.parallel_config(backend, n_jobs=2):
             assert made_bits(name) == undisturbed
-    monkeypatch.setattr(running, "_ROUND", 0.0)  # rounds of one block
+    monkeypatch.setattr(chains, "_ROUND", 0.0)  # rounds of one block
     with joblib.parallel_config("threading", n_jobs=2):
         assert made_bits(name) == undisturbed
 

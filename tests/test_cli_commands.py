@@ -34,16 +34,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def tercet(folder, monkeypatch, capsys):
-    """Run a command in the folder: code, what it printed, what it remarked."""
+def tercet(folder, monkeypatch, tercet):
+    """Run a command in the folder."""
     monkeypatch.chdir(folder)
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return tercet
 
 
 @pytest.fixture
@@ -241,12 +235,13 @@ def test_jobs_do_not_change_the_result(tercet):
 
 def test_of_many_objects_some_comparisons_are_looked_at(ensemble, monkeypatch):
     from tercet.cli import maps
+    from tercet.ensemble import averages
 
     exact, words = maps.expected_error(ensemble, 0)
     assert words == "all comparisons"
-    monkeypatch.setattr(maps, "EXACT", OBJECTS - 1)
+    monkeypatch.setattr(averages, "EXACT_OBJECTS", OBJECTS - 1)
     assert maps.expected_error(ensemble, 0) == (exact, "all comparisons")  # there are no more
-    monkeypatch.setattr(maps, "SAMPLED", 10 * OBJECTS)
+    monkeypatch.setattr(averages, "SAMPLE", 10 * OBJECTS)
     sampled, words = maps.expected_error(ensemble, 0)
     assert words == f"{10 * OBJECTS} random comparisons"
     assert sampled == pytest.approx(exact, abs=4 * sampled.error)
@@ -263,6 +258,7 @@ def test_check_counts(tercet):
     assert tercet("check", "answers.csv")[1].startswith("160 answers")
 
 
+@pytest.mark.slow
 def test_dimension(tercet, folder, answers):
     how = ["--dimensions", "1-2", "--quick", "--folds", 3, "--repeats", 2]
     code, out, _ = tercet("dimension", "answers.csv", *how, "--json", "-o", "dimension.csv")
@@ -697,6 +693,7 @@ def test_names_that_a_terminal_would_obey(tercet, folder):
         assert "\x07" not in out + err, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_leaves_nothing_half_written(folder, sent):
     long = ["posterior", "answers.csv", "--samples", "1000000", "-o", "never.npz"]

@@ -287,15 +287,15 @@ def assert_same(fit, other):
 @pytest.mark.parametrize("n_threads", [2, 3, None])
 def test_the_number_of_threads_does_not_change_the_bits(subsets, n_threads):
     problem, seeds = world(), np.random.SeedSequence(0).spawn(len(subsets))
-    one = fit_subsets(solver, problem, subsets, seeds, n_threads=1)
-    many = fit_subsets(solver, problem, subsets, seeds, n_threads=n_threads)
+    one = list(fit_subsets(solver, problem, subsets, seeds, n_threads=1))
+    many = list(fit_subsets(solver, problem, subsets, seeds, n_threads=n_threads))
     for fit, other in zip(one, many, strict=True):
         assert_same(fit, other)
 
 
 def test_a_subset_in_company_is_fitted_as_alone(subsets):
     problem, seeds = world(), np.random.SeedSequence(0).spawn(len(subsets))
-    together = fit_subsets(solver, problem, subsets, seeds, n_threads=2)
+    together = list(fit_subsets(solver, problem, subsets, seeds, n_threads=2))
     for rows, seed, fit in zip(subsets, seeds, together, strict=True):
         assert_same(fit, solver.solve(take(problem, rows), np.random.default_rng(seed)))
     assert len({fit.loss for fit in together}) == len(subsets)

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from tercet.engine.chunks import loss_in_chunks
 from tercet.engine.fit import Objective, evaluate
-from tercet.engine.kernels import BLOCK, edge_lengths, edge_loss, edge_weights
-from tercet.engine.parts import loss_in_parts
+from tercet.engine.kernels import BLOCK, code_of, edge_lengths, edge_loss, edge_weights
 from tercet.engine.problem import build_problem
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import random_comparisons
@@ -176,7 +176,7 @@ def on_edges(model, m=300, weighted=False):
 
     def evaluate_at(lengths, lapse, limit=np.inf):
         w = np.zeros(len(lengths))
-        constants = (type(model).code, *map(float, model.constants(2)))
+        constants = (code_of(model), *map(float, model.constants(2)))
         fields = (problem.near, problem.far, problem.weights)
         loss, by_lapse = edge_weights(*constants, lapse, *fields, lengths, w)
         alone = edge_loss(*constants, *fields, lengths, limit)
@@ -252,7 +252,7 @@ def test_a_lapse_rate_keeps_an_impossible_answer_finite():
 def in_parts(objective, problem, X, n_threads):
     gradient = np.full_like(X, np.nan)
     with ThreadPoolExecutor(n_threads) as pool:
-        loss = loss_in_parts(*objective.arguments, problem, pool.map)
+        loss = loss_in_chunks(*objective.arguments, problem, pool.map)
         value = loss(X, gradient)
         again = np.empty_like(X)
         assert loss(X, again) == value  # nothing is left over from the first call

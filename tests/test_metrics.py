@@ -216,3 +216,16 @@ def test_unusable_probabilities_are_named(p, truth, message):
     for score in (log_loss, brier_score, expected_calibration_error):
         with pytest.raises(InputError, match=message):
             score(p, truth)
+
+
+def test_the_limit_of_calibration_is_exceeded_by_chance_once_in_20_times():
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.5, 1.0, size=300)
+    limit = metrics.calibration_limit(confidence)
+    errors = [
+        metrics.expected_calibration_error(confidence, rng.random(300) < confidence)
+        for _ in range(1000)
+    ]
+    assert 0.025 < np.mean(np.array(errors) > limit) < 0.085
+    assert metrics.calibration_limit(1 - confidence) == pytest.approx(limit)
+    assert metrics.calibration_limit(np.tile(confidence, 4)) == pytest.approx(limit / 2)

@@ -1,31 +1,44 @@
 """The five models of one comparison, against the formulas of the paper."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
+from tercet import estimators, models
+from tercet.engine.kernels import code_of
 from tercet.errors import InputError
-from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+from tercet.models import (
+    FILES,
+    LOSSES,
+    PROBABILITIES,
+    CKLModel,
+    GNMDSModel,
+    SOEModel,
+    STEModel,
+    TSTEModel,
+    domains,
+    known_models,
+)
+from tercet.posterior.settings import check_learn
 
-PROBABILITIES = [
-    STEModel(),
-    TSTEModel(),
+LIKELIHOODS = [
+    *(known_models()[name]() for name in PROBABILITIES),
     TSTEModel(alpha=0.5),
     TSTEModel(alpha=7.0),
-    CKLModel(),
     CKLModel(mu=0.0),
     CKLModel(mu=2.0),
     CKLModel(exponent=1.0),
     CKLModel(mu=0.3, exponent=0.7),
     CKLModel(mu=0.0, exponent=3.5),
 ]
-LOSSES = [
-    GNMDSModel(),
+SLACKS = [
+    *(known_models()[name]() for name in LOSSES),
     GNMDSModel(smoothing=0.5),
     GNMDSModel(smoothing=3.0),
-    SOEModel(),
     SOEModel(margin=2.0),
 ]
-MODELS = PROBABILITIES + LOSSES
+MODELS = LIKELIHOODS + SLACKS
 
 rng = np.random.default_rng(0)
 NEAR, FAR = rng.gamma(1.0, 2.0, size=(2, 400)) + 1e-3
@@ -135,14 +148,14 @@ def test_losses_rise_with_near_and_fall_with_far(model):
 # ---- probabilities
 
 
-@pytest.mark.parametrize("model", PROBABILITIES, ids=str)
+@pytest.mark.parametrize("model", LIKELIHOODS, ids=str)
 def test_one_of_the_two_answers_is_given(model):
     total = model.probability(NEAR, FAR) + model.probability(FAR, NEAR)
     np.testing.assert_allclose(total, 1.0, rtol=1e-13)
     np.testing.assert_allclose(model.probability(NEAR, NEAR), 0.5, rtol=1e-13)
 
 
-@pytest.mark.parametrize("model", LOSSES, ids=str)
+@pytest.mark.parametrize("model", SLACKS, ids=str)
 @pytest.mark.parametrize("method", ["log_prob", "probability"])
 def test_a_loss_is_no_probability_and_says_what_is(model, method):
     name = "GNMDS" if isinstance(model, GNMDSModel) else "SOE"
@@ -210,4 +223,29 @@ def test_losses_keep_the_shape_of_the_distances(model):
 
 
 def test_models_are_told_apart_by_their_code():
-    assert len({type(model).code for model in MODELS}) == 5
+    assert len({code_of(model) for model in MODELS}) == 5
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_model_is_what_its_line_says(name):
+    kind = known_models()[name]
+    assert kind.__name__ == f"{name}Model"
+    assert kind is getattr(models, kind.__name__)
+    assert kind.is_probability == (name in PROBABILITIES)
+    assert {field.name for field in fields(kind)} == set(kind.parameters)
+    for parameter, learned in kind.learnable().items():
+        assert check_learn((parameter,), kind()) == {parameter: learned.prior}
+
+
+def test_no_other_model_is_known():
+    with pytest.raises(AttributeError, match="no attribute 'ShepardModel'"):
+        _ = models.ShepardModel
+    with pytest.raises(AttributeError, match="no attribute 'Shepard'"):
+        _ = estimators.Shepard
+
+
+def test_two_models_mean_the_same_by_a_parameter_of_one_name():
+    own = [kind.parameters for kind in known_models().values()]
+    for parameters in own:
+        for name, parameter in parameters.items():
+            assert domains()[name] == parameter.domain

@@ -225,16 +225,16 @@ def test_the_papers_settings():
 
 
 def test_the_paper_starts_at_the_maximum_of_the_likelihood(monkeypatch):
-    walks, run = [], draw.run_chains
-    monkeypatch.setattr(draw, "run_chains", lambda *a: walks.append(a[0]) or run(*a))
+    samplers, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: samplers.append(a[0]) or run(*a))
     tc.Posterior.paper(tc.STE(2), random_state=0, n_samples=3).fit(ANSWERS)
-    place, _ = walks[0].start(0, np.random.default_rng(0))
+    place, _ = samplers[0].start(0, np.random.default_rng(0))
     X, variance = place["X"], place["variance"]
     best = tc.STE(2, random_state=0).fit(ANSWERS)
     near, far = tc.metrics.squared_distances(X, ANSWERS)
     assert np.logaddexp(0.0, near - far).sum() == pytest.approx(best.loss_, rel=1e-6)
     assert variance == pytest.approx(15.0)
-    assert [phase.length for phase in walks[0].phases] == [0, 3]
+    assert [phase.length for phase in samplers[0].phases] == [0, 3]
 
 
 @pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
@@ -242,15 +242,15 @@ def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
     estimator, monkeypatch
 ):
     """Answers without a contradiction: their likelihood has no maximum, its shape has."""
-    walks, run = [], draw.run_chains
-    monkeypatch.setattr(draw, "run_chains", lambda *a: walks.append(a[0]) or run(*a))
+    samplers, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: samplers.append(a[0]) or run(*a))
     points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
     answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shape = clone(estimator).set_params(random_state=0).fit(answers).embedding_
         tc.Posterior.paper(estimator, random_state=0, n_samples=3).fit(answers)
-    (X,) = walks[0].starts
+    (X,) = samplers[0].starts
     assert np.mean(X**2) < 15.0
     assert np.mean(X**2) < 0.8 * np.mean(shape**2)
     laid = tc.align.procrustes(shape, X, scale=True)
@@ -266,8 +266,8 @@ def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
 @pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
 def test_the_paper_may_start_at_what_the_search_found(estimator, monkeypatch):
     """Without a maximum, too: the size is the search's own."""
-    walks, run = [], draw.run_chains
-    monkeypatch.setattr(draw, "run_chains", lambda *a: walks.append(a[0]) or run(*a))
+    samplers, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: samplers.append(a[0]) or run(*a))
     points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
     answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
     with warnings.catch_warnings():
@@ -276,8 +276,8 @@ def test_the_paper_may_start_at_what_the_search_found(estimator, monkeypatch):
             post = tc.Posterior.paper(estimator, start=start, random_state=0, n_samples=3)
             post.fit(answers)
             assert np.isfinite(post.ensemble_.draws).all()
-    (found,), (resized,) = (walk.starts for walk in walks)
-    np.testing.assert_array_equal(resized, draw._in_best_size(walks[0].target, found))
+    (found,), (resized,) = (sampler.starts for sampler in samplers)
+    np.testing.assert_array_equal(resized, draw._in_best_size(samplers[0].target, found))
     assert np.mean(found**2) > 1.2 * np.mean(resized**2)
 
 

@@ -4,65 +4,61 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
-from tercet.posterior import chains
-from tercet.posterior.chains import explore, jittered
+from tercet.posterior import mode
+from tercet.posterior.chains import Draws, State, advance_chain, run_chains
 from tercet.posterior.draw import Plan, build_target
-from tercet.posterior.hamiltonian import make_metric
-from tercet.posterior.mode import find_mode, fix_scale
+from tercet.posterior.elliptical import Matrices
+from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
+from tercet.posterior.mode import find_mode, find_modes, fix_scale, jittered
 from tercet.posterior.priors import DistancePrior, NormalPrior
-from tercet.posterior.running import go_on, run_chains
 from tercet.posterior.settings import check_learn, first_theta
-from tercet.posterior.walks import Hamiltonian, Matrices, Part, State, refine
-from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
-from tercet.triplets import Triplets
+from tercet.simulate import noisy_triplets
 
 N, D = 6, 2
 POINTS = np.random.default_rng(0).standard_normal((N, D))
 
 
 def make_target(learn=(), learned=True):
-    questions = random_comparisons(N, 100, replace=True, random_state=1)
-    rows = answers_from_model(STEModel(), POINTS, questions, random_state=2)
-    learn = check_learn(learn, STEModel())
-    plan = Plan(STEModel(), D, NormalPrior(2.0, learned=learned), learn, "hmc", 1, 1, 0, "mode")
-    return build_target(plan, Triplets(rows, n_objects=N)), first_theta(learn, STEModel())
+    target = posterior_target(POINTS, 100, learn=learn, learned=learned)
+    return target, first_theta(check_learn(learn, STEModel()), STEModel())
 
 
-def found_hill(n_chains=3, **settings):
+def found_modes(n_chains=3, **settings):
     target, theta = make_target(**settings)
     rngs = [np.random.default_rng(k) for k in range(n_chains)]
-    return target, explore(target, STEModel(), theta, D, rngs)
+    return target, find_modes(target, STEModel(), theta, D, rngs)
 
 
 @pytest.mark.parametrize("learn", [(), ("lapse",)])
 def test_every_chain_has_a_mode_and_the_best_is_looked_around(learn):
-    target, hill = found_hill(learn=learn)
-    assert len(hill.starts) == 3
-    assert hill.mode.energy == min(start.energy for start in hill.starts)
-    assert hill.A.shape == (N, N)
-    assert np.linalg.eigvalsh(hill.A)[0] > 0
-    assert hill.widths.shape == (len(learn),)
-    known = fix_scale(target, hill.mode.log_scale)
-    for start in hill.starts:
+    target, modes = found_modes(learn=learn)
+    assert len(modes.starts) == 3
+    assert modes.mode.energy == min(start.energy for start in modes.starts)
+    assert modes.A.shape == (N, N)
+    assert np.linalg.eigvalsh(modes.A)[0] > 0
+    assert modes.widths.shape == (len(learn),)
+    known = fix_scale(target, modes.mode.log_scale)
+    for start in modes.starts:
         np.testing.assert_allclose(start.X.mean(axis=0), 0.0, atol=1e-9)
         again = find_mode(known, start.X, start.theta)
         assert again.energy == pytest.approx(start.energy, abs=1e-4)
 
 
 def test_starts_are_near_their_modes_and_centred():
-    _, hill = found_hill(learn=("lapse",))
+    _, modes = found_modes(learn=("lapse",))
     rng = np.random.default_rng(0)
     moved = []
     for _ in range(2000):
-        X, theta = jittered(hill, 1, rng)
+        X, theta = jittered(modes, 1, rng)
         np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-12)
-        moved.append(np.append((X - hill.starts[1].X).ravel(), theta - hill.starts[1].theta))
+        moved.append(np.append((X - modes.starts[1].X).ravel(), theta - modes.starts[1].theta))
     spread = np.std(moved, axis=0)
-    widths = chains._JITTER * np.sqrt(np.diag(hill.A))
+    widths = mode._JITTER * np.sqrt(np.diag(modes.A))
     np.testing.assert_allclose(spread[:-1].reshape(N, D).mean(axis=1), widths, rtol=0.3)
-    assert spread[-1] == pytest.approx(chains._JITTER * hill.widths[0], rel=0.1)
+    assert spread[-1] == pytest.approx(mode._JITTER * modes.widths[0], rel=0.1)
 
 
 def test_the_metric_learns_from_the_widths_that_are_seen():
@@ -88,22 +84,22 @@ def test_few_draws_teach_nothing():
 
 
 def test_every_draw_is_reported_once():
-    target, hill = found_hill()
+    target, modes = found_modes()
     told = []
-    walk = Hamiltonian(target, hill, 70, 130)
-    [chain] = run_chains(walk, [np.random.default_rng(0)], 1, told.append)
+    sampler = Hamiltonian(target, modes, 70, 130)
+    [chain] = run_chains(sampler, [np.random.default_rng(0)], 1, told.append)
     assert sum(told) == 200
     assert chain.points.shape == (130, N, D)
     assert chain.thetas.shape == (130, 0)
     assert np.isnan(chain.variances).all()  # drawn later, given the points
     assert np.isfinite(chain.log_posterior).all()
-    assert chain.astray == 0
+    assert chain.divergences == 0
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_what_ends_one_chain_ends_all(error):
     """The first report fails; the other chains stop after the block they are in."""
-    target, hill = found_hill()
+    target, modes = found_modes()
     told = []
 
     def tick(count):
@@ -113,27 +109,27 @@ def test_what_ends_one_chain_ends_all(error):
 
     rngs = [np.random.default_rng(k) for k in range(3)]
     with pytest.raises(error, match="no more"):
-        run_chains(Hamiltonian(target, hill, 0, 100_000), rngs, 2, tick)
+        run_chains(Hamiltonian(target, modes, 0, 100_000), rngs, 2, tick)
     assert len(told) < 100
 
 
 def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
-    target, hill = found_hill()
-    walk = Hamiltonian(target, hill, 90, 130)
+    target, modes = found_modes()
+    sampler = Hamiltonian(target, modes, 90, 130)
     rng = np.random.default_rng(0)
-    [whole] = run_chains(walk, [np.random.default_rng(0)], 1, lambda count: None)
-    place, tools = walk.start(0, rng)
-    state, kept = State(0, 0, place, tools, rng.bit_generator.state), []
-    for number, phase in enumerate(walk.phases):
+    [whole] = run_chains(sampler, [np.random.default_rng(0)], 1, lambda count: None)
+    position, adapted = sampler.start(0, rng)
+    state, kept = State(0, 0, position, adapted, rng.bit_generator.state), []
+    for number, phase in enumerate(sampler.phases):
         for length in (phase.length // 2, phase.length - phase.length // 2):
-            for array in state.tools.values():
+            for array in state.adapted.values():
                 array.setflags(write=False)  # as some backends hand them over
-            _, place, bits, part = go_on(walk, (state, length))
-            state = state._replace(done=state.done + length, place=place, rng=bits)
+            _, position, bits, part = advance_chain(sampler, (state, length))
+            state = state._replace(done=state.done + length, position=position, rng=bits)
             kept.append(part)
         if number < 3:
-            draws = Part(*map(np.concatenate, zip(*kept, strict=True))) if phase.keeps else None
-            state = State(number + 1, 0, *walk.settle(state, draws), state.rng)
+            draws = Draws(*map(np.concatenate, zip(*kept, strict=True))) if phase.keeps else None
+            state = State(number + 1, 0, *sampler.adapt(state, draws), state.rng)
             kept = []
     np.testing.assert_array_equal(np.concatenate([part.points for part in kept]), whole.points)
 
@@ -146,33 +142,34 @@ def test_a_mode_whose_exponent_runs_away_is_no_start():
     plan = Plan(model, 4, NormalPrior(), learn, "hmc", 1, 1, 0, "mode")
     target, theta = build_target(plan, answers), first_theta(learn, model)
     X = np.random.default_rng(1).standard_normal((40, 4))
-    assert chains._ran_away(target, chains._modes(target, [X], theta)[0].theta)
-    hill = explore(target, model, theta, 4, [np.random.default_rng(k) for k in range(2)])
+    assert mode._ran_away(target, mode._modes_near(target, [X], theta)[0].theta)
+    modes = find_modes(target, model, theta, 4, [np.random.default_rng(k) for k in range(2)])
     median, sd = target.priors.T
-    for start in hill.starts:
+    for start in modes.starts:
         assert np.all(np.abs(start.theta - median) < 0.5 * sd)
-    assert np.array_equal(chains._held(target).priors[:, 1], 0.05 * sd)
+    assert np.array_equal(mode._tightened(target).priors[:, 1], 0.05 * sd)
 
 
 def test_a_lapse_rate_is_never_held():
     target, _ = make_target(learn=("lapse",))
-    assert not chains._ran_away(target, np.array([50.0]))
-    assert np.array_equal(chains._held(target).priors, target.priors)
+    assert not mode._ran_away(target, np.array([50.0]))
+    assert np.array_equal(mode._tightened(target).priors, target.priors)
 
 
+@pytest.mark.slow
 def test_draws_of_the_warmup_are_not_held():
     """2000 matrices of 40 x 40 numbers would be 26 MB."""
     n = 40
     points = np.random.default_rng(0).standard_normal((n, 2))
     plan = Plan(STEModel(), 2, DistancePrior(2.0), {}, "elliptical_slice", 50, 1, 2000, "mode")
     target = build_target(plan, noisy_triplets(points, 500, noise=0.3, random_state=0))
-    walk = Matrices(target, *plan.prior.matrices(n), [points], plan.warmup, plan.n_samples)
+    sampler = Matrices(target, *plan.prior.matrices(n), [points], plan.warmup, plan.n_samples)
     run_chains(
-        walk._replace(warmup=0), [np.random.default_rng(0)], 1, lambda count: None
+        sampler._replace(warmup=0), [np.random.default_rng(0)], 1, lambda count: None
     )  # compiles
     tracemalloc.start()
     try:
-        [chain] = run_chains(walk, [np.random.default_rng(0)], 1, lambda count: None)
+        [chain] = run_chains(sampler, [np.random.default_rng(0)], 1, lambda count: None)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
+from tercet.engine.constants import WATCHED_PAIRS
 from tercet.posterior.diagnostics import (
-    MOST_PAIRS,
     Diagnostics,
     diagnose_chains,
     distances_to_watch,
@@ -168,9 +168,9 @@ def test_all_distances_of_few_objects():
 def test_a_fixed_choice_of_the_distances_of_many():
     points = np.random.default_rng(0).standard_normal((3, 40, 2))
     found = distances_to_watch(points, "points")
-    assert found.shape == (3, MOST_PAIRS)
+    assert found.shape == (3, WATCHED_PAIRS)
     np.testing.assert_array_equal(found, distances_to_watch(points, "points"))
-    assert len(np.unique(found[0])) == MOST_PAIRS
+    assert len(np.unique(found[0])) == WATCHED_PAIRS
 
 
 def test_whether_chains_agree_is_another_question_than_how_much_they_are_worth():
@@ -200,8 +200,8 @@ def test_the_record_of_a_map_knows_how_its_chains_did():
 
 def test_the_page_says_how_many_distances_are_looked_at():
     page = Path(__file__).parents[1] / "docs" / "posterior.md"
-    assert f"distances of up to {MOST_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())
+    assert f"distances of up to {WATCHED_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())
 
 
 def test_a_million_objects_can_be_watched():
-    assert distances_to_watch(np.zeros((2, 10**6, 1)), "points").shape == (2, MOST_PAIRS)
+    assert distances_to_watch(np.zeros((2, 10**6, 1)), "points").shape == (2, WATCHED_PAIRS)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from tercet.engine.kernels import code_of
 from tercet.engine.problem import build_problem
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import elliptical
@@ -32,7 +33,7 @@ def likelihood(model=None, weights=None, m=60):
     weights = None if weights is None else np.full(m, weights)
     p, q = model.constants(D)
     problem = build_problem(rows, N, weights, use_edges=True)
-    return Likelihood(problem, type(model).code, float(p), float(q))
+    return Likelihood(problem, code_of(model), float(p), float(q))
 
 
 def loss(likelihood, model, squared):

@@ -7,7 +7,7 @@ from tercet.errors import InputError
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.settings import (
-    PRIORS,
+    LAPSE_PRIOR,
     check_learn,
     default_prior,
     first_theta,
@@ -20,10 +20,10 @@ EVERYTHING = ("mu", "lapse", "exponent")
 
 def test_what_is_learned_has_priors_in_a_fixed_order():
     assert check_learn((), STEModel()) == {}
-    assert check_learn(["lapse"], STEModel()) == {"lapse": PRIORS["lapse"]}
+    assert check_learn(["lapse"], STEModel()) == {"lapse": LAPSE_PRIOR}
     found = check_learn(EVERYTHING, CKLModel())
     assert list(found) == ["lapse", "exponent", "mu"]
-    assert found == PRIORS
+    assert found == {"lapse": (1.0, 9.0), "exponent": (3.0, 1.0), "mu": (0.05, 1.0)}
     given = check_learn({"mu": (0.1, 0.5), "lapse": (2, 8)}, CKLModel())
     assert list(given.items()) == [("lapse", (2, 8)), ("mu", (0.1, 0.5))]
 
@@ -58,7 +58,7 @@ def test_the_default_learns_the_size():
 
 
 @pytest.mark.parametrize(
-    ("model", "learn"), [(CKLModel(0.0), {}), (CKLModel(0.05), {"mu": PRIORS["mu"]})]
+    ("model", "learn"), [(CKLModel(0.0), {}), (CKLModel(0.05), {"mu": (0.05, 1.0)})]
 )
 def test_where_the_size_means_nothing_it_is_one(model, learn):
     prior = default_prior(None, 0.0, model, learn)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.bootstrap.replicates import Outcome, judge, warn_about_replicates
+from tercet.bootstrap.replicates import Outcome, classify, warn_about_replicates
 from tercet.bootstrap.resampling import Replicates
 from tercet.engine.fit import Fit
 from tercet.errors import ConvergenceWarning, SeparableWarning
@@ -25,7 +25,7 @@ def always(rows, count=1):
 
 def counted(fits, estimator=None, triplets=TRUE):
     objective = (estimator or tc.STE(2)).objective()
-    return judge(fits, objective, triplets, always(HALF, len(fits)))
+    return classify(fits, objective, triplets, always(HALF, len(fits)))
 
 
 def swapped(X):
@@ -62,7 +62,9 @@ def test_one_wrong_answer_anywhere_counts_and_one_that_was_not_drawn_does_not():
 
 def test_a_wrong_answer_after_many_right_ones_is_seen():
     many = np.concatenate([np.tile(TRUE.array[:500], (3, 1)), TRUE.array[:1, [0, 2, 1]]])
-    outcome = judge([fit()], tc.STE(2).objective(), tc.Triplets(many), always(np.arange(len(many))))
+    outcome = classify(
+        [fit()], tc.STE(2).objective(), tc.Triplets(many), always(np.arange(len(many)))
+    )
     assert outcome.counts["separable"] == 0
 
 

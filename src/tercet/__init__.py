@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tercet import align, datasets, metrics, plots, simulate
+    from tercet.analysis import Analysis, analyse
     from tercet.bootstrap import Bootstrap
     from tercet.diagnosis import diagnose
     from tercet.ensemble import Ensemble
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from tercet.triplets import Triplets, as_triplets
     from tercet.uses.abstain import choose_threshold, hold_out, risk_coverage
     from tercet.uses.active import ActiveLoop, suggest
+    from tercet.uses.certainty import certainty, nearest_neighbours
     from tercet.uses.compare import compare_models, lack_of_fit
     from tercet.uses.dimension import estimate_dimension
     from tercet.uses.plan import plan_answers
+    from tercet.uses.predict import predict_held_out
     from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
 
@@ -33,6 +36,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "ActiveLoop": "uses.active",
+    "Analysis": "analysis",
     "Bootstrap": "bootstrap",
     "CKL": "estimators",
     "DataWarning": "errors",
@@ -50,7 +54,9 @@ _HOMES = {
     "TercetError": "errors",
     "Triplets": "triplets",
     "align": "",
+    "analyse": "analysis",
     "as_triplets": "triplets",
+    "certainty": "uses.certainty",
     "check_answers": "uses.quality",
     "choose_threshold": "uses.abstain",
     "compare_models": "uses.compare",
@@ -61,10 +67,12 @@ _HOMES = {
     "hold_out": "uses.abstain",
     "lack_of_fit": "uses.compare",
     "metrics": "",
+    "nearest_neighbours": "uses.certainty",
     "open_triplets": "io",
     "perceptual_scale": "uses.scale",
     "plan_answers": "uses.plan",
     "plots": "",
+    "predict_held_out": "uses.predict",
     "read_file": "io",
     "read_triplets": "io",
     "risk_coverage": "uses.abstain",
@@ -81,6 +89,7 @@ __all__ = [
     "STE",
     "TSTE",
     "ActiveLoop",
+    "Analysis",
     "Bootstrap",
     "DataWarning",
     "DistancePrior",
@@ -93,7 +102,9 @@ __all__ = [
     "TercetError",
     "Triplets",
     "align",
+    "analyse",
     "as_triplets",
+    "certainty",
     "check_answers",
     "choose_threshold",
     "compare_models",
@@ -104,10 +115,12 @@ __all__ = [
     "hold_out",
     "lack_of_fit",
     "metrics",
+    "nearest_neighbours",
     "open_triplets",
     "perceptual_scale",
     "plan_answers",
     "plots",
+    "predict_held_out",
     "read_file",
     "read_triplets",
     "risk_coverage",

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from tercet.errors import InputError
 from tercet.observers import whole_observers
-from tercet.refusals import reject_cells as _reject_cells
-from tercet.refusals import reject_rows as _reject_rows
+from tercet.refusals import reject_cells, reject_rows
 from tercet.text import closest, first_again, shown
 from tercet.titles import COLUMNS as COLUMNS
-from tercet.titles import EXTRAS as EXTRAS
-from tercet.titles import find_columns as find_columns
-from tercet.titles import find_times, is_missing, time_unit
+from tercet.titles import find_columns, find_times, is_missing, time_unit
 
 # Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
 # Smaller weights than the least are nothing in single precision.
@@ -44,9 +41,6 @@ class Fields(NamedTuple):
     screens: Array | None
     weights: NDArray[np.float64] | None
     response_times: NDArray[np.float64] | None = None
-
-
-# --- saying what is wrong ---------------------------------------------------------------------
 
 
 def row_number(row: int) -> str:
@@ -154,19 +148,19 @@ def settle_types(
             objects = tuple(words) in COLUMNS.values()
             called = " If an object is called so, give the names of all objects." if objects else ""
             missing = "which stands for a missing value", f"{missing[1]}{called}"
-        _reject_cells(gaps, cells, words, *missing, where, "with a missing value")
+        reject_cells(gaps, cells, words, *missing, where, "with a missing value")
         first = kinds.flat[0]
         cure = "Use names (text) everywhere, or numbers everywhere."
         if first not in ("text", "number"):
-            _reject_cells(kinds == first, cells, words, first, cure, where)
+            reject_cells(kinds == first, cells, words, first, cure, where)
         problem = f"where the first entry is a {'name' if first == 'text' else first}"
-        _reject_cells(kinds != first, cells, words, problem, cure, where)
+        reject_cells(kinds != first, cells, words, problem, cure, where)
         return cells if first == "text" else np.asarray(cells.tolist())
     if cells.dtype.kind == "U":
         if any(_kind(cell, names) == "missing" for cell in set(cells.ravel().tolist())):
             return settle_types(cells.astype(object), words, where, names)  # says which
     elif cells.dtype.kind == "f":
-        _reject_cells(np.isnan(cells), cells, words, *missing, where, "with a missing value")
+        reject_cells(np.isnan(cells), cells, words, *missing, where, "with a missing value")
     elif cells.dtype.kind not in "iu":
         raise InputError(
             f"{', '.join(words)}: values of type {cells.dtype} are neither numbers nor names; "
@@ -202,7 +196,7 @@ def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> IntArray
         cure = "Add it to names or correct it." if meant is None else f"Did you mean {meant!r}?"
         words = COLUMNS[cells.shape[1]]
         problem = f"which is not one of the {len(names)} names"
-        _reject_cells(unknown, cells, words, problem, cure, where)
+        reject_cells(unknown, cells, words, problem, cure, where)
     return found.reshape(cells.shape)
 
 
@@ -213,15 +207,15 @@ def whole(cells: Array, where: Where) -> IntArray:
         cure = "Objects are numbered 0, 1, 2, …; check that the columns are the right ones."
         reason = "with an object that is no whole number"
         broken = np.floor(cells) != cells
-        _reject_cells(broken, cells, words, "not a whole number", cure, where, reason)
+        reject_cells(broken, cells, words, "not a whole number", cure, where, reason)
     if cells.min() < 0:
         cure = "Objects are numbered from 0."
         reason = "with a negative object number"
-        _reject_cells(cells < 0, cells, words, "a negative object number", cure, where, reason)
+        reject_cells(cells < 0, cells, words, "a negative object number", cure, where, reason)
     if cells.max() > LARGEST_INDEX:
         cure = "If the numbers are identifiers and not positions, give them as text."
         problem = "too large for an object number"
-        _reject_cells(cells > LARGEST_INDEX, cells, words, problem, cure, where)
+        reject_cells(cells > LARGEST_INDEX, cells, words, problem, cure, where)
     return cells.astype(np.int64, order="C", copy=True)
 
 
@@ -235,7 +229,7 @@ def check_comparisons(
         problem = f"but there are only {n_objects} objects, numbered 0 to {n_objects - 1}"
         what = "n_objects" if names is None else "the names"
         cure = f"Numbers up to {largest} occur: correct them, or extend {what} to {largest + 1}."
-        _reject_cells(array >= n_objects, array, words, problem, cure, where)
+        reject_cells(array >= n_objects, array, words, problem, cure, where)
 
     def same(first: int, second: int, why: str) -> None:
         def describe(row: int) -> str:
@@ -244,7 +238,7 @@ def check_comparisons(
             return f"{words[first]} and {words[second]} are both {name}"
 
         reason = f"in which {words[first]} and {words[second]} are the same"
-        _reject_rows(array[:, first] == array[:, second], describe, why, where, reason)
+        reject_rows(array[:, first] == array[:, second], describe, why, where, reason)
 
     if array.shape[1] == 3:
         for first, second in (0, 1), (0, 2), (1, 2):
@@ -253,7 +247,7 @@ def check_comparisons(
     for first, second in (0, 1), (2, 3):
         same(first, second, "A pair needs two different objects; correct or remove the row.")
     a, b, c, d = array.T
-    _reject_rows(
+    reject_rows(
         ((a == c) & (b == d)) | ((a == d) & (b == c)),
         lambda row: f"a–b and c–d are the same pair, {array[row].tolist()}",
         "A comparison needs two different pairs; correct or remove the row.",
@@ -314,9 +308,9 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     column = column.astype(np.float64)
     cure = "A weight is a positive number, such as how often the answer was given."
     wrong, reason = ~(column > 0) | np.isinf(column), "whose weight is not positive"
-    _reject_cells(wrong, column, word, "not a positive weight", cure, where, reason)
+    reject_cells(wrong, column, word, "not a positive weight", cure, where, reason)
     cure = "Multiply or divide all weights by the same number, so that they are near 1."
-    _reject_cells(column < LEAST_WEIGHT, column, word, "too small to count", cure, where)
+    reject_cells(column < LEAST_WEIGHT, column, word, "too small to count", cure, where)
     if (total := float(np.clip(column, 0.0, 1e200).sum())) > LARGEST_TOTAL:
         raise InputError(
             f"the weights add up to {total:.3g}, and {LARGEST_TOTAL} answers are the most. {cure}"
@@ -335,7 +329,7 @@ def _check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | Non
     if column.shape != (m,):
         raise InputError(f"response_times must have {m} entries, got shape {column.shape}.")
     wrong, cure = (column < 0) | np.isinf(column), "It is a number of seconds, or missing."
-    _reject_cells(wrong, column, ("response_time",), "not a time", cure, where)
+    reject_cells(wrong, column, ("response_time",), "not a time", cure, where)
     return None if np.isnan(column).all() else column
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from abc import ABC, abstractmethod
-from typing import Any, Self
+from dataclasses import fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from tercet.diagnosis import warn_about
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.kernels import code_of
+from tercet.engine.lbfgs import TOLERANCE
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.memory import need_memory
@@ -38,11 +39,13 @@ _NUMBERS_A_SEARCH = 40  # held at once for each coordinate, roughly: steps that 
 _COPIES = 3  # of draws, while they are gathered
 
 
-class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
+class Embedder(BaseEstimator):  # type: ignore[misc]
     """An estimator that turns comparisons into an embedding; each method adds its model.
 
     Attributes
     ----------
+    model_class : type of Model
+        Its model's; the fields are parameters of the estimator too.
     embedding_ : (n_objects, n_components) array
     loss_ : float
         Minimised loss, the penalty included.
@@ -78,9 +81,12 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    @abstractmethod
+    model_class: ClassVar[type[Model]]
+
     def model(self) -> Model:
         """The model of one comparison, with this estimator's parameters."""
+        names = [field.name for field in fields(self.model_class)]  # type: ignore[arg-type]
+        return self.model_class(**{name: getattr(self, name) for name in names})
 
     def objective(self) -> Objective:
         """What is minimised."""
@@ -95,7 +101,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
         together: with "auto", few stay on the CPU.
         """
         n_init = None if isinstance(self.n_init, str) else self.n_init
-        options = Options(self.start, n_init, self.tol or 1e-9, self.max_iter)
+        options = Options(self.start, n_init, self.tol or TOLERANCE, self.max_iter)
         descent = Descent(self.objective(), options, init)
         if self.settle_device(device, work) == "cpu":
             return descent
@@ -189,9 +195,7 @@ class Embedder(BaseEstimator, ABC):  # type: ignore[misc]
     def _is_unbounded(self, fit: Fit, problem: Problem | Blocks) -> bool:
         """Whether a map of twice the size fits as well: then the likelihood has no maximum."""
         objective = self.objective()
-        model = objective.model
-        scale_free = getattr(model, "mu", 1.0) == 0.0  # the size is meant to have no meaning
-        if not model.is_probability or objective.penalty > 0.0 or scale_free:
+        if not objective.runs_away:
             return False
         return evaluate(objective, problem, 2.0 * fit.embedding)[0] <= fit.loss * (1.0 + 1e-9)
 

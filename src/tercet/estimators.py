@@ -1,22 +1,32 @@
-"""The five embedding methods of the paper as scikit-learn estimators."""
+"""Models as scikit-learn estimators: the five of the paper, and any that is added to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import fields
+from inspect import Parameter, signature
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tercet.embedder import Embedder, Floats
-from tercet.engine.blas import one_blas_thread
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
 from tercet.memory import need_memory
-from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel
-from tercet.models.base import check_parameter
+from tercet.models import (
+    CKLModel,
+    GNMDSModel,
+    Model,
+    SOEModel,
+    STEModel,
+    TSTEModel,
+    known_models,
+)
+from tercet.models.base import POSITIVE
+from tercet.parallel import one_blas_thread
 from tercet.provenance import Seed
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
@@ -57,9 +67,7 @@ class STE(Embedder):
     (50, 2)
     """
 
-    def model(self) -> Model:
-        """Equation (2)."""
-        return STEModel()
+    model_class = STEModel
 
 
 class TSTE(Embedder):
@@ -73,6 +81,8 @@ class TSTE(Embedder):
     random_state
         As in `STE`.
     """
+
+    model_class = TSTEModel
 
     def __init__(
         self,
@@ -101,10 +111,6 @@ class TSTE(Embedder):
         )
         self.alpha = alpha
 
-    def model(self) -> Model:
-        """The Student kernel of the supplement."""
-        return TSTEModel(self.alpha)
-
 
 class CKL(Embedder):
     """Crowd kernel (Tamuz et al. 2011; equation 1 of the paper).
@@ -119,6 +125,8 @@ class CKL(Embedder):
     random_state
         As in `STE`.
     """
+
+    model_class = CKLModel
 
     def __init__(
         self,
@@ -149,10 +157,6 @@ class CKL(Embedder):
         self.mu = mu
         self.exponent = exponent
 
-    def model(self) -> Model:
-        """Equation (1)."""
-        return CKLModel(self.mu, self.exponent)
-
 
 class SOE(Embedder):
     """Soft ordinal embedding (Terada & von Luxburg 2014).
@@ -168,6 +172,8 @@ class SOE(Embedder):
     random_state
         As in `STE`.
     """
+
+    model_class = SOEModel
 
     def __init__(
         self,
@@ -196,10 +202,6 @@ class SOE(Embedder):
         )
         self.margin = margin
 
-    def model(self) -> Model:
-        """The squared slack between distances."""
-        return SOEModel(self.margin)
-
 
 class GNMDS(Embedder):
     """Generalised non-metric multidimensional scaling (Agarwal et al. 2007; supplement).
@@ -222,6 +224,8 @@ class GNMDS(Embedder):
     tol : float, optional
         Default: a relative duality gap of 1e-4 for the kernel, 1e-9 as in `STE` for the points.
     """
+
+    model_class = GNMDSModel
 
     def __init__(
         self,
@@ -257,7 +261,7 @@ class GNMDS(Embedder):
     def objective(self) -> Objective:
         """Slack plus tr(K) / C; without C the points carry no trace term."""
         if self.C is not None:
-            check_parameter("C", self.C)
+            POSITIVE.check("C", self.C)
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
 
     def solver(
@@ -333,3 +337,34 @@ class KernelProgram(NamedTuple):
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
         """How many of so many subsets to take at once, with so many workers."""
         return share(problem, count, n_workers)
+
+
+def make_estimator_class(name: str, kind: type[Model]) -> type[Embedder]:
+    """The estimator of a model: an `Embedder` whose further parameters are the model's fields."""
+    own = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+
+    def initialise(self: Embedder, n_components: int = 2, **parameters: Any) -> None:
+        for key, field in own.items():
+            setattr(self, key, parameters.pop(key, field.default))
+        Embedder.__init__(self, n_components, **parameters)
+
+    shared = signature(Embedder.__init__)
+    itself, dimension, *others = shared.parameters.values()
+    added = [
+        Parameter(key, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for key, field in own.items()
+    ]
+    every = shared.replace(parameters=[itself, dimension, *added, *others])
+    initialise.__signature__ = every  # type: ignore[attr-defined]
+    text = f"{kind.__doc__}\n\n    Parameters as in `STE`, and those of {kind.__name__}."
+    body = {"__init__": initialise, "__doc__": text, "__module__": __name__, "model_class": kind}
+    made: type[Embedder] = type(name, (Embedder,), body)
+    return made
+
+
+def __getattr__(name: str) -> type[Embedder]:
+    """The estimator of a model that has no class above; made once, so that it can be pickled."""
+    if name not in known_models():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = globals()[name] = make_estimator_class(name, known_models()[name])
+    return made

@@ -2,7 +2,7 @@
 
 Two kinds of scores. *Of an embedding*: ``triplet_error`` against comparisons, and
 ``procrustes_distance`` against true positions. *Of probabilities*: ``log_loss``, ``brier_score``,
-``reliability_table`` and ``expected_calibration_error``.
+``reliability_table``, ``expected_calibration_error`` and its ``calibration_limit``.
 
 All of the second kind take ``probability``, the probability given to "the row is true" (near is
 nearer than far), and ``truth``, whether each row is true. ``truth`` is a boolean array or ±1; left
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from tercet.align import procrustes
 from tercet.errors import InputError
@@ -21,6 +22,7 @@ from tercet.triplets import Triplets, as_triplets
 __all__ = [
     "ReliabilityTable",
     "brier_score",
+    "calibration_limit",
     "expected_calibration_error",
     "log_loss",
     "procrustes_distance",
@@ -209,6 +211,26 @@ def expected_calibration_error(
 def predicted_correctly(probability: Floats, truth: Bools | bool = True) -> Floats:
     """1 where the likelier answer is true, 0 where it is not, ½ where p = ½ predicts nothing."""
     return np.where(probability == 0.5, 0.5, (probability > 0.5) == truth)
+
+
+def calibration_limit(probability: ArrayLike, *, bins: int = 10) -> float:
+    """The calibration error that chance exceeds in one of 20 cases, were all confidences right.
+
+    The error of a bin of n rows is then about normal around 0, its variance c(1 − c)/n, c being
+    their mean confidence; the calibration error, a weighted sum of their sizes, is about normal
+    too.
+
+    Parameters
+    ----------
+    probability, bins
+        As in ``expected_calibration_error``.
+    """
+    table = reliability_table(probability, bins=bins)
+    filled = table.count > 0
+    n, c = table.count[filled], table.confidence[filled]
+    spread = n / n.sum() * np.sqrt(c * (1.0 - c) / n)
+    mean, variance = np.sqrt(2.0 / np.pi) * spread.sum(), (1.0 - 2.0 / np.pi) * (spread @ spread)
+    return float(mean + ndtri(0.95) * np.sqrt(variance))
 
 
 def check_probability(probability: ArrayLike, truth: ArrayLike | None) -> tuple[Floats, Bools]:

@@ -1,4 +1,4 @@
-"""Threads: how many, and results in order."""
+"""Threads: how many, one for BLAS, and results in order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from itertools import islice
 from numbers import Integral
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from tercet.errors import InputError
 
@@ -18,6 +20,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _most: ContextVar[int | None] = ContextVar("_most", default=None)
+
+_lock = Lock()
+_users = 0  # of BLAS on one thread
+_limit: Any = None
 
 
 @contextmanager
@@ -56,3 +62,30 @@ def in_order(function: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Ite
             result = ahead.popleft().result()
             ahead.extend(pool.submit(function, item) for item in islice(todo, 1))
             yield result
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()  # finding the libraries takes milliseconds
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread until the last of all users, on any thread, has left.
+
+    More threads would change the last bits of a matrix program, and gain nothing.
+    """
+    global _users, _limit
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _limit = _controller().limit(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limit.restore_original_limits()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.engine.parcel import Parcel
-from tercet.posterior import running
+from tercet.engine.shared_data import Payload
+from tercet.posterior import chains
 
-pytestmark = pytest.mark.filterwarnings("ignore:not converged")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:not converged")]
 
 POINTS, _ = tc.simulate.gaussian_mixture(12, random_state=0)
 ANSWERS = tc.simulate.noisy_triplets(POINTS, 600, noise=0.3, random_state=0)
@@ -37,7 +37,7 @@ def test_chains_are_the_same(dask, sampler):
 
 def test_a_worker_killed_between_pieces_changes_nothing(dask, dask_cluster, tmp_path, monkeypatch):
     expected = draws("hmc", n_jobs=1)
-    taken, take = [], running._Run.take
+    taken, take = [], chains._ChainRun.take
 
     def take_and_kill(run, stretch):
         take(run, stretch)
@@ -45,8 +45,8 @@ def test_a_worker_killed_between_pieces_changes_nothing(dask, dask_cluster, tmp_
         if len(taken) == 4:
             dask_cluster.kill(dask_cluster.workers[0])
 
-    monkeypatch.setattr(running, "_ROUND", 0.0)  # rounds of one block
-    monkeypatch.setattr(running._Run, "take", take_and_kill)
+    monkeypatch.setattr(chains, "_ROUND", 0.0)  # rounds of one block
+    monkeypatch.setattr(chains._ChainRun, "take", take_and_kill)
     with joblib.parallel_config("dask"):
         found = draws("hmc", checkpoint=tmp_path / "run.ckpt")
     np.testing.assert_array_equal(found, expected)
@@ -60,12 +60,12 @@ def test_what_chains_share_is_sent_once_for_all_rounds(dask, monkeypatch):
     def reduce(self):
         sent.append(self.name)
         alive.append(ref(self))
-        return Parcel, (self.data, self.name)
+        return Payload, (self.data, self.name)
 
-    monkeypatch.setattr(running, "_ROUND", 0.0)
+    monkeypatch.setattr(chains, "_ROUND", 0.0)
     with joblib.parallel_config("dask"):
-        monkeypatch.setattr(Parcel, "__reduce__", reduce, raising=False)
+        monkeypatch.setattr(Payload, "__reduce__", reduce, raising=False)
         draws("elliptical")
     assert len(sent) == 2  # the searches for starts, and the chains
     gc.collect()
-    assert [parcel() for parcel in alive] == [None, None]  # the cluster may forget them
+    assert [payload() for payload in alive] == [None, None]  # the cluster may forget them

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 from tests.cluster.cluster import note
 
-from tercet.engine import parcel
+from tercet.engine import shared_data
 from tercet.engine.backend import run_anywhere
-from tercet.engine.parcel import Parcel, pack, unpack
+from tercet.engine.shared_data import Payload, pack, unpack
 from tercet.parallel import count_threads
+
+pytestmark = pytest.mark.slow
 
 
 class Large:
@@ -88,9 +90,9 @@ def test_dask_workers_unpack_once(tmp_path, dask, monkeypatch, in_order):
 
     def reduce(self):
         sent.append(self.name)
-        return Parcel, (self.data, self.name)
+        return Payload, (self.data, self.name)
 
-    monkeypatch.setattr(Parcel, "__reduce__", reduce, raising=False)
+    monkeypatch.setattr(Payload, "__reduce__", reduce, raising=False)
     with joblib.parallel_config("dask"):
         numbers, processes, times = run_forty(tmp_path, in_order=in_order)
     assert not in_order or numbers == tuple(range(40))
@@ -106,7 +108,7 @@ def test_a_process_keeps_what_it_used_last():
     assert unpack(first) is kept
     unpack(third)
     assert unpack(first) is kept
-    assert {first.name, third.name} == set(parcel._opened)
+    assert {first.name, third.name} == set(shared_data._opened)
     assert unpack(second) == [1]
 
 
@@ -137,7 +139,7 @@ def test_a_task_has_one_thread(dask):
 PAGES = """
 import resource, sys
 import numpy as np
-from tercet.engine.memory import keep_freed_memory
+from tercet.engine.shared_data import keep_freed_memory
 if sys.argv[1] == "keep":
     keep_freed_memory()
 np.ones(1_000_000)

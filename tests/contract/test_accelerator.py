@@ -16,9 +16,10 @@ from tercet.accelerator import device as device_module
 from tercet.accelerator.device import computing_on, find_device
 from tercet.cli import main
 from tercet.engine.fit import Descent, Objective, Options, evaluate
+from tercet.engine.kernels import code_of
 from tercet.engine.problem import build_problem
 from tercet.engine.starts import spectral_start
-from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+from tercet.models import CKLModel, GNMDSModel, STEModel, known_models
 
 jax = pytest.importorskip("jax")
 
@@ -27,15 +28,13 @@ from tercet.accelerator.forms import Loss, choose_shape, rows_of, value_and_grad
 from tercet.accelerator.models import model_loss  # noqa: E402
 from tercet.accelerator.solver import OnDevice, load_batch  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 N, M = 40, 3000
 MODELS = [
-    STEModel(),
-    TSTEModel(),
-    CKLModel(),
+    *(kind() for kind in known_models().values()),
     CKLModel(mu=0.0, exponent=1.5),
-    GNMDSModel(),
     GNMDSModel(smoothing=0.3),
-    SOEModel(),
 ]
 
 
@@ -72,7 +71,7 @@ def test_models_are_the_compiled_ones(model, dtype, tolerance):
     expected = model.loss(near, far, 3)
     with computing_on(find_device("gpu")):
         found = model_loss(
-            model.code, *model.constants(3), *(jax.numpy.asarray(v, dtype) for v in (near, far))
+            code_of(model), *model.constants(3), *(jax.numpy.asarray(v, dtype) for v in (near, far))
         )
     for ours, theirs in zip(found, expected, strict=True):
         finite = np.abs(theirs) < 1e6  # a slope at distance zero is as large as it may be
@@ -119,7 +118,7 @@ def test_spectral_start(answers, by_matrix, d):
     problem = build_problem(answers.array, N)
     expected = spectral_start(problem, d, np.random.default_rng(3))
     vector = np.random.default_rng(3).standard_normal(N)
-    from tercet.accelerator.starts import spectral_start as on_device
+    from tercet.accelerator.solver import spectral_start as on_device
 
     with computing_on(find_device("gpu")):
         batch = load_batch(problem, [np.arange(M)], d, 1, 2**30)

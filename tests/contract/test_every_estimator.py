@@ -8,22 +8,20 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import tercet as tc
+from tercet import estimators
 from tercet.errors import InputError
-from tercet.models import Model
+from tercet.models import LOSSES, PROBABILITIES, Model
 from tercet.simulate import gaussian_mixture, noisy_triplets, random_comparisons, true_triplets
 
 POINTS = gaussian_mixture(12, random_state=0)[0]
 TRUTH = true_triplets(POINTS)
 NOISY = noisy_triplets(POINTS, 400, noise=0.3, random_state=0)
 PENALTY = {"penalty": 1 / 30}
-ESTIMATORS = {
-    "STE": tc.STE(random_state=0, **PENALTY),
-    "TSTE": tc.TSTE(random_state=0, **PENALTY),
+ESTIMATORS = {name: getattr(estimators, name)(random_state=0) for name in LOSSES}
+ESTIMATORS |= {name: getattr(estimators, name)(random_state=0, **PENALTY) for name in PROBABILITIES}
+ESTIMATORS |= {
     "TSTE, alpha = 5": tc.TSTE(alpha=5.0, random_state=0, **PENALTY),
-    "CKL": tc.CKL(random_state=0, **PENALTY),
     "CKL, exponent 1.5": tc.CKL(exponent=1.5, random_state=0, **PENALTY),
-    "SOE": tc.SOE(random_state=0),
-    "GNMDS": tc.GNMDS(random_state=0),
     "GNMDS, direct": tc.GNMDS(direct=True, random_state=0),
     "GNMDS, direct, C = 5": tc.GNMDS(direct=True, C=5.0, random_state=0),
 }

@@ -26,6 +26,11 @@ def bootstrap(**more):
     return tc.Bootstrap(tc.STE(2), **BOOT, **({"random_state": 0} | more))
 
 
+def analyse(given, **more):
+    quick = {"dimension": 2, "uncertainty": "bootstrap", "samples": 20, "questions": 0}
+    return tc.analyse(given, **quick, n_jobs=1, progress=False, **more)
+
+
 def posterior(**more):
     return tc.Posterior(tc.STE(2), **DRAWN, **({"random_state": 0} | more))
 
@@ -40,6 +45,7 @@ def ensemble():
 # What each public name does with answers; None where it is given none.
 TAKERS = {
     "ActiveLoop": lambda given, _: tc.ActiveLoop(posterior(), start=given, random_state=0),
+    "Analysis": None,
     "Bootstrap": lambda given, _: bootstrap().fit(given),
     "CKL": lambda given, _: tc.CKL(2, max_iter=5, random_state=0).fit(given).score(given),
     "DataWarning": None,
@@ -62,7 +68,9 @@ TAKERS = {
     "TercetError": None,
     "Triplets": lambda given, _: tc.Triplets(given),
     "align": None,
+    "analyse": lambda given, _: analyse(given),
     "as_triplets": lambda given, _: tc.as_triplets(given),
+    "certainty": lambda given, made: tc.certainty(made, given),
     "check_answers": lambda given, _: tc.check_answers(given),
     "choose_threshold": lambda given, made: tc.choose_threshold(made, given, random_state=0),
     "compare_models": lambda given, _: tc.compare_models(
@@ -88,6 +96,7 @@ TAKERS = {
         metrics.squared_distances(POINTS, given),
         metrics.triplet_error(POINTS, given),
     ),
+    "nearest_neighbours": None,
     "open_triplets": None,
     "perceptual_scale": lambda given, _: tc.perceptual_scale(
         given, n_samples=3, n_jobs=1, random_state=0
@@ -99,6 +108,7 @@ TAKERS = {
         plots.plot_shepard(made, given),
         plots.plot_uncertainty(made, given),
     ),
+    "predict_held_out": lambda given, _: tc.predict_held_out(bootstrap(), given, folds=2),
     "read_file": None,
     "read_triplets": None,
     "risk_coverage": None,
@@ -114,7 +124,7 @@ TAKERS = {
     "write_triplets": lambda given, _: tc.write_triplets(given, "out.csv"),
 }
 ON_A_LINE = {"perceptual_scale"}
-OPTIONAL = {"Ensemble", "plan_answers", "plots", "simulate", "suggest"}  # of None
+OPTIONAL = {"Ensemble", "certainty", "plan_answers", "plots", "simulate", "suggest"}  # of None
 
 FORMS = {"list": lambda rows: rows.tolist(), "array": np.asarray, "Triplets": tc.Triplets}
 GARBAGE = {
@@ -179,6 +189,10 @@ SEEDED = {
     "Bootstrap": lambda seed, _: bootstrap(random_state=seed).fit(ROWS),
     "Posterior": lambda seed, _: posterior(random_state=seed).fit(ROWS),
     "STE": lambda seed, _: tc.STE(2, random_state=seed).fit(ROWS),
+    "analyse": lambda seed, _: analyse(ROWS, random_state=seed),
+    "predict_held_out": lambda seed, _: tc.predict_held_out(
+        bootstrap(), ROWS, folds=2, random_state=seed
+    ),
     "ActiveLoop": lambda seed, _: tc.ActiveLoop(posterior(), start=ROWS, random_state=seed),
     "suggest": lambda seed, made: tc.suggest(made, 2, random_state=seed),
     "average_uncertainty": lambda seed, made: made.average_uncertainty(

@@ -6,7 +6,7 @@ from tests.io.examples import EXAMPLES
 
 from tercet.errors import InputError
 from tercet.io import FORMATS, Catch, Reading, read_file
-from tercet.io.source import Source
+from tercet.io.inputfile import InputFile
 from tercet.triplets import Triplets
 
 by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -15,7 +15,7 @@ by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: examp
 @by_name
 def test_a_file_looks_like_its_own_format_and_no_other(save, example):
     path = save(example.content, example.name)
-    looks = {each.name for each in FORMATS if each.matches(Source(path))}
+    looks = {each.name for each in FORMATS if each.matches(InputFile(path))}
     if example.name == "headless.csv":
         assert looks == set()  # nothing but numbers: a tidy table is what is left
     elif example.format == "cblearn" and example.name.endswith("npz"):

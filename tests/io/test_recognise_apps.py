@@ -5,7 +5,7 @@ from tests.io.examples_apps import EXAMPLES, columns_of
 
 from tercet.errors import DataWarning
 from tercet.io import FORMATS, read_file, read_triplets
-from tercet.io.source import Source
+from tercet.io.inputfile import InputFile
 
 by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 
@@ -14,7 +14,7 @@ by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: examp
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_file_looks_like_its_own_format_and_no_other(save, example, pack):
     path = save(pack(example.content), example.name)
-    assert {each.name for each in FORMATS if each.matches(Source(path))} == {example.format}
+    assert {each.name for each in FORMATS if each.matches(InputFile(path))} == {example.format}
 
 
 @by_name

@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tercet.errors import InputError
@@ -196,6 +196,8 @@ names = st.lists(
 )
 
 
+@settings(deadline=None)
+@pytest.mark.slow
 @given(names, st.sampled_from([3, 4]), st.integers(0, 2**32), st.booleans())
 def test_round_trip(tmp_path_factory, names, columns, seed, weighted):
     rng = np.random.default_rng(seed)

@@ -87,6 +87,7 @@ def test_a_half_written_cell_is_never_read(tmp_path):
     assert values(run(2, folder=tmp_path)) == [4]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path):
     """Stopped in the middle by a signal, what was done is there and the rest is computed."""
     script = tmp_path / "work.py"
@@ -121,6 +122,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert all(path.stat().st_mtime_ns == written for path, written in known.items())
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_told(tmp_path):
     killed = [Cell("killed", 1, kill, {"x": x}) for x in range(3)]
     with pytest.raises(TercetError, match="lack of memory"):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tercet as tc
+from tercet.analysis import analyse
+from tercet.analysis.from_answers import describe_objects
 from tercet.io.reading import Catch, Reading, Skipped
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report import Settings, analyse
-from tercet.report.certainty import describe_objects
 
 NAMES = (
     "<script>alert(1)</script>",
@@ -44,8 +44,8 @@ def find(triplets, *, dimension=2, catch=None, skipped=()):
     """Analysis from a quick bootstrap."""
     path, rows = "/home/anna/secret/my <b>answers.csv", len(triplets)
     reading = Reading(triplets, path, "tidy", "CSV with named columns", rows, skipped, catch)
-    settings = Settings(dimension=dimension, uncertainty="bootstrap", n_jobs=1, progress=False)
-    return analyse(reading, settings)
+    how = {"dimension": dimension, "uncertainty": "bootstrap", "n_jobs": 1, "progress": False}
+    return analyse(reading, **how)
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def analysis():
     found = find(answers(), catch=catch, skipped=(Skipped("have no answer", 3, "line 12"),))
     worried = ("Observer 'P<1>' & others: <be careful>.",)
     chains = Diagnostics(1.01, 900.0, 800.0, "distances", 0, 4, 1000)
-    return dataclasses.replace(found, kind="posterior", diagnostics=chains, warnings=worried)
+    return dataclasses.replace(found, kind="posterior", diagnostics=chains, cautions=worried)
 
 
 @pytest.fixture(scope="session")
@@ -64,8 +64,9 @@ def on_a_line():
     found = find(answers(names=None, observers=None))
     line = found.ensemble.samples[:, :, :1]
     ensemble = tc.Ensemble(line, alignment="none", provenance=found.ensemble.provenance)
-    objects = describe_objects(ensemble, found.triplets, found.settings.level)
-    return dataclasses.replace(found, ensemble=ensemble, objects=objects)
+    certain = tc.certainty(ensemble, found.triplets)
+    objects = describe_objects(ensemble, found.triplets, certain)
+    return dataclasses.replace(found, ensemble=ensemble, objects=objects, certainty=certain)
 
 
 @pytest.fixture(scope="session")

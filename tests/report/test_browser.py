@@ -6,8 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tercet.analysis.tables import tables
 from tercet.report import page as make_page
-from tercet.report.tables import tables
+
+pytestmark = pytest.mark.slow
 
 LEFT_OUT = "no Chromium here: the browser tests were left out"
 FLAGS = [

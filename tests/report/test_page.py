@@ -12,18 +12,20 @@ import numpy as np
 import pytest
 from matplotlib import pyplot, rc_context
 
-from tercet import Ensemble, Triplets
+from tercet import Ensemble, Triplets, certainty
+from tercet.analysis.from_answers import describe_objects
+from tercet.analysis.tables import tables
+from tercet.analysis.words import summary
 from tercet.errors import InputError
 from tercet.io import Skipped
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report import check_target, markup, page, pictures, summary, write_report
+from tercet.report import check_target, markup, page, pictures, write_report
 from tercet.report import write as writing
-from tercet.report.as_json import as_json
-from tercet.report.certainty import describe_objects
 from tercet.report.pictures import draw_pictures
-from tercet.report.tables import tables
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
+
+pytestmark = pytest.mark.slow
 
 SECTIONS = [
     "map",
@@ -228,7 +230,7 @@ def test_rows_that_were_left_out_are_listed(analysis):
     read = Read(page(given))
     assert "Left out: 2 rows whose winner was not shown (line 340, line 715)." in read.text
     assert "A <doubt>." in read.text
-    (skipped,) = as_json(given)["skipped"]
+    (skipped,) = given.to_dict()["skipped"]
     assert skipped["places"] == ["line 340", "line 715"]
 
 
@@ -286,11 +288,11 @@ def test_nothing_is_certain_where_the_chains_did_not_agree(analysis, unsettled):
     drawn = draw_pictures(unsettled)["map"]
     assert drawn.draw().get_suptitle() == why[:-1]
     assert not draw_pictures(analysis)["map"].draw().get_suptitle()
-    everything = as_json(unsettled)
+    everything = unsettled.to_dict()
     assert everything["provisional"] is True
     assert everything["certainty"] is everything["lack_of_fit"] is None
     assert "The chains did not converge" in everything["methods"]
-    assert as_json(analysis)["certainty"]["share"] == analysis.certainty.share
+    assert analysis.to_dict()["certainty"]["share"] == analysis.certainty.share
 
 
 def tried(dimension, verdict, hangs_on=None, most=6):
@@ -364,10 +366,12 @@ def test_a_part_of_the_answers_is_told_beside_the_dimension(analysis):
 
 def test_the_level_is_that_of_every_picture(analysis):
     given = dataclasses.replace(
-        analysis, settings=dataclasses.replace(analysis.settings, level=0.8)
+        analysis,
+        settings=dataclasses.replace(analysis.settings, level=0.8),
+        certainty=certainty(analysis.ensemble, level=0.8),
     )
     (legend,) = draw_pictures(given)["certainty"].draw().axes[0].get_legend().get_texts()
-    assert legend.get_text().endswith("at least 80% sure")
+    assert legend.get_text().endswith("more than 80% certain")
 
 
 def test_a_scale_is_drawn_row_by_row(on_a_line):
@@ -392,7 +396,7 @@ def test_quadruplets_have_no_questions(of_pairs):
 
 def test_what_is_unknown_is_said(analysis):
     bare = dataclasses.replace(
-        analysis, held_out=None, lack_of_fit=None, suggestions=None, warnings=()
+        analysis, held_out=None, lack_of_fit=None, suggestions=None, cautions=()
     )
     read = Read(page(bare))
     assert "too few answers to leave some out" in read.text
@@ -405,7 +409,8 @@ def test_a_page_of_many_objects_is_small(analysis):
     points = 3.0 * rng.normal(size=(100, 2))
     draws = points + 0.3 * rng.normal(size=(40, 100, 2))
     ensemble = Ensemble(draws, names=[f"a longer name, number {i}" for i in range(100)])
-    objects = describe_objects(ensemble, Triplets(analysis.triplets.array, n_objects=100), 0.95)
+    triplets = Triplets(analysis.triplets.array, n_objects=100)
+    objects = describe_objects(ensemble, triplets, certainty(ensemble))
     large = dataclasses.replace(analysis, ensemble=ensemble, objects=objects)
     assert len(page(large).encode()) < 1_500_000
 
@@ -473,7 +478,7 @@ def test_nothing_is_written_where_something_fails(analysis, tmp_path, monkeypatc
     def fail(analysis):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(writing, "as_json", fail)
+    monkeypatch.setattr(writing, "tables", fail)
     with pytest.raises(ZeroDivisionError):
         write_report(analysis, tmp_path / "results")
     assert not list(tmp_path.iterdir())

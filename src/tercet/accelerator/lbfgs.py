@@ -22,10 +22,16 @@ from tercet.engine.lbfgs import (
     CONVERGED,
     CURVATURE,
     EVALUATE,
+    FIRST_MOVE,
     FLAT,
+    GROWTH,
+    INNER,
+    LEAST_CURVATURE,
+    LEAST_SIZE,
     MAX_TRIALS,
     MEMORY,
     NOT_FINITE,
+    OUTER,
     QUIET_ITERATIONS,
     ROUNDING,
     STALLED,
@@ -157,13 +163,13 @@ def _search(s: State, f: Any, g: jax.Array) -> tuple[jax.Array, State]:
     high = _choose(~decreases, here, _choose(uphill, s.low, s.high))
     low = _choose(decreases, here, s.low)
     bracketed = s.bracketed | ~decreases | uphill
-    inner = low.step + 0.1 * (high.step - low.step)
-    outer = low.step + 0.9 * (high.step - low.step)
+    inner = low.step + INNER * (high.step - low.step)
+    outer = low.step + OUTER * (high.step - low.step)
     cubic = _cubic_step(low, high)
     known = jnp.isfinite(high.f) & jnp.isfinite(high.slope) & jnp.isfinite(cubic)
     inside = jnp.where(known, cubic, 0.5 * (low.step + high.step))
     inside = jnp.clip(inside, jnp.minimum(inner, outer), jnp.maximum(inner, outer))
-    trial = jnp.where(bracketed, inside, 4.0 * t)
+    trial = jnp.where(bracketed, inside, GROWTH * t)
     return accepted, s._replace(
         x=s.x_old + trial * s.direction,
         step=trial,
@@ -189,7 +195,7 @@ def _remember(s: State, x: jax.Array, g: jax.Array, accepted: jax.Array) -> Stat
     """Store the accepted step and the change of gradient, when their curvature is positive."""
     step, change = x - s.x_old, g - s.g_old
     curvature = jnp.dot(step, change)
-    kept = accepted & (curvature > 1e-14 * jnp.dot(change, change))
+    kept = accepted & (curvature > LEAST_CURVATURE * jnp.dot(change, change))
     inverse = 1.0 / jnp.where(kept, curvature, 1.0)
 
     def push(old: jax.Array, new: jax.Array) -> jax.Array:
@@ -211,8 +217,8 @@ def _start_search(s: State, x: jax.Array, g: jax.Array) -> tuple[State, jax.Arra
     slope = jnp.where(downhill, slope, -jnp.dot(g, g))
     curvature = jnp.where(downhill, s.curvature, 0.0)
     # Without curvature: a step that moves points by about a tenth of their spread.
-    size = jnp.sqrt(jnp.mean(x * x)) + 1e-3
-    first = 0.1 * size * jnp.sqrt(1.0 * len(x)) / jnp.sqrt(-slope)
+    size = jnp.sqrt(jnp.mean(x * x)) + LEAST_SIZE
+    first = FIRST_MOVE * size * jnp.sqrt(1.0 * len(x)) / jnp.sqrt(-slope)
     step = jnp.where(jnp.any(curvature > 0.0), 1.0, first)
     zero, here = jnp.zeros_like(step), Trial(jnp.zeros_like(step), s.f, slope)
     return s._replace(

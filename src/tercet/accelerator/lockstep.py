@@ -18,11 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.accelerator.target import Data, Form, energies, gradients
+from tercet.engine.constants import (
+    ACCEPT_IN_LOCKSTEP,
+    DELAY,
+    DIVERGED,
+    FIRST_PUSH,
+    FORGETTING,
+    GOAL,
+    HOPS,
+    SHORTEST,
+    SHRINKAGE,
+)
 
-ACCEPT = 0.8  # mean share of proposals that the step is tuned to accept
-_OUTER = 0.1931833275037836  # first of the three pushes of a step (McLachlan 1995)
-_HOPS = 8  # so many objects on a line share one hop a draw
-_DIVERGED = 1000.0
 # Multiples of these, modulo one, fill the unit square evenly (Roberts 2018): powers of the inverse
 # of the root of x^3 = x + 1.
 _EVEN = np.array([0.7548776662466927, 0.5698402909980532])
@@ -127,7 +134,7 @@ def _starter(form: Form) -> Any:
 
 
 def _new_tuner(step: Any) -> jax.Array:
-    return jnp.stack([jnp.log(10.0 * step), 0.0, jnp.log(step), 0.0])
+    return jnp.stack([jnp.log(GOAL * step), 0.0, jnp.log(step), 0.0])
 
 
 @cache
@@ -186,7 +193,7 @@ def _draw(
     # then short steps get out of stiff corners. The tuning sees a fair share of them all at once.
     offset = jax.random.uniform(jax.random.fold_in(key, 0), (2,), jnp.float64)
     jitter = (offset + _EVEN * state.number) % 1.0
-    h = state.step * 0.25 ** (jitter[0] ** 8)
+    h = state.step * SHORTEST ** (jitter[0] ** 8)
     count = jnp.ceil(jnp.clip(2.0 * length * jitter[1] / h, 1.0, most)).astype(jnp.int32)
 
     def push(P: Any, r: Any, by_Z: Any, by_zeta: Any, share: Any) -> tuple[Any, Any]:
@@ -198,17 +205,17 @@ def _draw(
         zeta = zeta + 0.5 * h * widths**2 * r
         by_Z, by_zeta = gradients(form, data, Z, zeta)
         # The last push of a step and the first of the next are one.
-        share = jnp.where(half % 2 == 0, 1.0 - 2.0 * _OUTER, 2.0 * _OUTER)
+        share = jnp.where(half % 2 == 0, 1.0 - 2.0 * FIRST_PUSH, 2.0 * FIRST_PUSH)
         return Z, zeta, *push(P, r, by_Z, by_zeta, share), by_Z, by_zeta
 
     start = state.energy + _kinetic(metric, P, r)
-    pushed = push(P, r, state.by_shape, state.by_eta, _OUTER)
+    pushed = push(P, r, state.by_shape, state.by_eta, FIRST_PUSH)
     first = Y, eta, *pushed, state.by_shape, state.by_eta
     Z, zeta, P, r, by_Z, by_zeta = jax.lax.fori_loop(0, 2 * count, half_step, first)
-    P, r = push(P, r, by_Z, by_zeta, -_OUTER)
+    P, r = push(P, r, by_Z, by_zeta, -FIRST_PUSH)
     reached = energies(form, data, Z, zeta)
     error = reached + _kinetic(metric, P, r) - start
-    divergent = ~(error < _DIVERGED)  # NaN too
+    divergent = ~(error < DIVERGED)  # NaN too
     probability = jnp.where(divergent, 0.0, jnp.exp(jnp.minimum(-error, 0.0)))
     yes = jax.random.uniform(keys[2], error.shape, jnp.float64) < probability
     Y, eta, energy, by_Y, by_eta = (
@@ -278,7 +285,7 @@ def _hop(
         yes = jnp.log(jax.random.uniform(luck, (C,), jnp.float64)) < energy - reached
         return jnp.where(yes, Z, Y), jnp.where(yes, reached, energy)
 
-    Y, energy = jax.lax.fori_loop(0, -(-n // _HOPS), hop, (Y, energy))
+    Y, energy = jax.lax.fori_loop(0, -(-n // HOPS), hop, (Y, energy))
     return Y, energy
 
 
@@ -286,7 +293,7 @@ def _retune(tuner: jax.Array, probability: jax.Array) -> tuple[jax.Array, jax.Ar
     """Learn from an acceptance probability; returns the step to try next (`hamiltonian`)."""
     goal, gap, mean, k = tuner
     k = k + 1.0
-    gap = gap + (ACCEPT - probability - gap) / (k + 10.0)
-    log_step = goal - jnp.sqrt(k) / 0.05 * gap
-    mean = mean + k**-0.75 * (log_step - mean)
+    gap = gap + (ACCEPT_IN_LOCKSTEP - probability - gap) / (k + DELAY)
+    log_step = goal - jnp.sqrt(k) / SHRINKAGE * gap
+    mean = mean + k**FORGETTING * (log_step - mean)
     return jnp.exp(log_step), jnp.stack([goal, gap, mean, k])

@@ -27,13 +27,21 @@ from tercet.accelerator.lockstep import (
 )
 from tercet.accelerator.target import Data, Form
 from tercet.align import generalised_procrustes
+from tercet.engine.constants import (
+    ALIGNED,
+    FEWEST_SHAPES,
+    FIRST_STEP,
+    FIRST_STEPS,
+    LEAST_VARIANCE,
+    LEAST_WIDTH,
+    LENGTH_IN_LOCKSTEP,
+    LENGTHS,
+    MOST_STEPS,
+    MOST_STEPS_ON_A_LINE,
+    WATCHED_PAIRS,
+)
 from tercet.engine.problem import some_pairs
 
-LENGTH = 1.5  # mean length of a trajectory, in standard deviations, until a better one is found
-LENGTHS = (0.7, 1.0, 1.5, 2.2, 3.3, 5.0)  # that are tried
-_MOST_STEPS = 128
-_MOST_ON_A_LINE = 32  # where hops do the rest
-_FIRST_STEPS = 32  # while the step is unknown
 _SHORT = 50  # draws of a warm-up that finds a step and no more
 _FIXED = 5.0  # gradients that the rest of a draw takes the time of, roughly, on an H200
 _BLOCK = 25  # draws between two looks at the progress bar
@@ -41,7 +49,6 @@ _BLOCK_BYTES = 2**29
 _FEW = 500  # jumps of chains, below which none is the better length for sure
 _MOST_SHAPES = 4000  # for the metric
 _NEVER = 0.999  # correlation of draws that are as good as the same
-_PAIRS = 50  # distances that the length is judged by
 
 Tick = Callable[[int], object]
 
@@ -66,7 +73,7 @@ class Kept(NamedTuple):
     steps: Floats  # (S,)
 
 
-class Sampler(NamedTuple):
+class Lockstep(NamedTuple):
     """A posterior, and the seed of its draws."""
 
     form: Form
@@ -110,14 +117,14 @@ class Sampler(NamedTuple):
         self.tick(size * len(kept.points))
 
 
-def make_sampler(form: Form, data: Data, seed: np.random.SeedSequence, tick: Tick) -> Sampler:
+def make_sampler(form: Form, data: Data, seed: np.random.SeedSequence, tick: Tick) -> Lockstep:
     """Put the data on the device and seed the draws."""
     words = jax.numpy.asarray(seed.generate_state(2))
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    return Sampler(form, jax.device_put(data), key, tick)
+    return Lockstep(form, jax.device_put(data), key, tick)
 
 
-def start_chains(sampler: Sampler, A: Floats, widths: Floats, X: Floats, theta: Floats) -> Tuned:
+def start_chains(sampler: Lockstep, A: Floats, widths: Floats, X: Floats, theta: Floats) -> Tuned:
     """Chains at points X (C, n, d), centred, and theta (C, k).
 
     A (n, n), or its diagonal (n,), is the covariance of the objects around a mode, and ``widths``
@@ -128,16 +135,16 @@ def start_chains(sampler: Sampler, A: Floats, widths: Floats, X: Floats, theta: 
     eta = np.concatenate([np.log(sizes)[None], theta.T])
     A = A / np.median(sizes) ** 2
     spread = np.trace(A) / len(A) if A.ndim == 2 else A.mean()
-    width = 2.0 * np.sqrt(spread / form.freedom) + 0.01
-    step = 0.5 * (form.n_objects * form.n_components) ** -0.25
+    width = 2.0 * np.sqrt(spread / form.freedom) + LEAST_WIDTH
+    step = FIRST_STEP * (form.n_objects * form.n_components) ** -0.25
     Y = np.moveaxis(X / sizes[:, None, None], 0, -1)
     state = start_state(form, sampler.data, Y, eta, step)
-    return Tuned(state, A, np.concatenate([[width], widths]), LENGTH)
+    return Tuned(state, A, np.concatenate([[width], widths]), LENGTH_IN_LOCKSTEP)
 
 
-def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
+def warm_up(sampler: Lockstep, tuned: Tuned, count: int, groups: int) -> Tuned:
     """Warm up with so many draws; chains c, c + groups, ... began at the same point."""
-    most = _MOST_STEPS if sampler.form.n_components > 1 else _MOST_ON_A_LINE
+    most = MOST_STEPS if sampler.form.n_components > 1 else MOST_STEPS_ON_A_LINE
 
     def tune(tuned: Tuned, count: int, most: int, keep: bool = False) -> tuple[Tuned, Kept]:
         tuned, kept = sampler.run(tuned, count, most, True, keep)
@@ -149,7 +156,7 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
     trials = fifth // len(LENGTHS)
     if (trials - 1) * C < _FEW:
         trials = 0
-    tuned, _ = tune(tuned, count - 3 * fifth - trials * len(LENGTHS), _FIRST_STEPS)
+    tuned, _ = tune(tuned, count - 3 * fifth - trials * len(LENGTHS), FIRST_STEPS)
     if fifth > 0:
         tuned, kept = tune(tuned, fifth, most, keep=True)
         tuned = refined(tuned, kept, groups)
@@ -160,9 +167,9 @@ def warm_up(sampler: Sampler, tuned: Tuned, count: int, groups: int) -> Tuned:
     return tuned._replace(state=settled(tuned.state))
 
 
-def draw_chains(sampler: Sampler, tuned: Tuned, count: int) -> tuple[Tuned, Kept]:
+def draw_chains(sampler: Lockstep, tuned: Tuned, count: int) -> tuple[Tuned, Kept]:
     """Draw so many times with everything as the warm-up left it."""
-    most = _MOST_STEPS if sampler.form.n_components > 1 else _MOST_ON_A_LINE
+    most = MOST_STEPS if sampler.form.n_components > 1 else MOST_STEPS_ON_A_LINE
     return sampler.run(tuned, count, most, False)
 
 
@@ -175,21 +182,21 @@ def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
     later = slice(kept.points.shape[1] // 2, None)
     shapes = kept.points[:, later].astype(np.float64) / np.exp(kept.etas[:, later, :1, None])
     n = shapes.shape[2]
-    each = max(_MOST_SHAPES // groups, 20)
+    each = max(_MOST_SHAPES // groups, FEWEST_SHAPES)
     seen, total = np.zeros((n, n)), 0
     for group in range(groups):
         some = shapes[group::groups].reshape(-1, *shapes.shape[2:])
         some = some[:: -(-len(some) // each)]
-        aligned, mean = generalised_procrustes(some, translate=False, tol=1e-6)
+        aligned, mean = generalised_procrustes(some, translate=False, tol=ALIGNED)
         apart = (aligned - mean).transpose(1, 0, 2).reshape(n, -1)
         seen += apart @ apart.T / shapes.shape[3]
         total += len(some) - 1
-    if total < 20:
+    if total < FEWEST_SHAPES:
         return tuned
     seen, A = seen / total, tuned.A
     widths = kept.etas[:, later].std(axis=(0, 1))
     widths = np.where(widths > 0, widths, tuned.widths)
-    factor = np.sqrt(np.maximum(np.diag(seen) / (A if A.ndim == 1 else np.diag(A)), 1e-4))
+    factor = np.sqrt(np.maximum(np.diag(seen) / (A if A.ndim == 1 else np.diag(A)), LEAST_VARIANCE))
     if A.ndim == 1:
         return tuned._replace(A=A * factor**2, widths=widths)
     share = total / (total + 10.0 * n)
@@ -198,7 +205,7 @@ def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
     )
 
 
-def _best_length(sampler: Sampler, tuned: Tuned, trials: int, most: int, groups: int) -> Tuned:
+def _best_length(sampler: Lockstep, tuned: Tuned, trials: int, most: int, groups: int) -> Tuned:
     """Try all lengths, and go on with the one whose draws are worth most for their time."""
     state, watched, costs = settled(tuned.state), [], []
     tuner = tuned.state.tuner
@@ -239,7 +246,7 @@ def _forgetting(values: Floats, variance: Floats) -> Floats:
 
 def _watched(kept: Kept) -> Floats:
     """Distances, log-posterior, and eta (C, S, K)."""
-    first, second = some_pairs(kept.points.shape[2], _PAIRS)
+    first, second = some_pairs(kept.points.shape[2], WATCHED_PAIRS)
     points = kept.points.astype(np.float64)
     apart = points[:, :, first] - points[:, :, second]
     distances = np.linalg.norm(apart, axis=3)

@@ -18,18 +18,18 @@ import numpy as np
 from tercet.accelerator import lbfgs
 from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.accelerator.forms import (
+    EXACT,
     Comparisons,
     Loss,
     Shape,
     bytes_working,
     choose_shape,
     rows_of,
+    signed_counts,
     value_and_gradient,
 )
-from tercet.accelerator.starts import spectral_start
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import (
-    CORNER_WIDTHS,
     Descent,
     Fit,
     Objective,
@@ -41,13 +41,14 @@ from tercet.engine.fit import (
 )
 from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem
+from tercet.engine.starts import INVARIANT, SPREAD, lanczos_steps
 from tercet.errors import InputError
 from tercet.models.base import Array
-from tercet.models.gnmds import GNMDSModel
 
 ROUGH = 1e-6  # tolerance of the search in float32
 AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come one after the other
 IN_A_BATCH = 64_000_000  # comparisons: so that progress is seen, and kept
+_NEVER = -2.0  # below every eigenvalue of the scaled counts
 _LOOK = 50  # evaluations between two looks at the host
 _KEPT, _WORKING = 0.3, 0.5  # shares of the memory: of what stays, and of what comes and goes
 
@@ -123,12 +124,12 @@ class OnDevice(NamedTuple):
     def _follow(self, batch: Batch, X: jax.Array) -> list[list[Fit]]:
         """Fits of all subsets from all starts X (S, K, n, d)."""
         objective, options, _ = self.descent
-        if not self.descent.has_corner:
+        models = objective.model.rounded()
+        if not models:
             return minimise(objective, batch, X, options)
         n_iter = np.zeros(X.shape[:2], dtype=np.int64)
-        for width in CORNER_WIDTHS:
-            rounded = objective._replace(model=GNMDSModel(smoothing=width))
-            runs = minimise(rounded, batch, X, options)
+        for model in models:
+            runs = minimise(objective._replace(model=model), batch, X, options)
             X = jnp.asarray([[fit.embedding for fit in fits] for fits in runs])
             n_iter += [[fit.n_iter for fit in fits] for fits in runs]
         losses, _ = evaluate(objective, batch, X)
@@ -306,3 +307,39 @@ def _evaluate(
         return jax.lax.cond(jnp.any(is_active), all_starts, lambda *_: nothing, chosen, points)
 
     return jax.lax.map(one, (comparisons, X, active))
+
+
+def spectral_start(shape: Shape, comparisons: Comparisons, vector: jax.Array) -> jax.Array:
+    """Top eigenvectors (n, d) of the scaled signed counts; Lanczos iteration begins at the vector.
+
+    Equal to those of `tercet.engine.starts` up to the signs of the columns.
+    """
+    n, d = shape.n_objects, shape.n_components
+    count = lanczos_steps(n, d)
+    multiply, degree = signed_counts(shape, comparisons)
+    scale = jnp.where(degree > 0.0, 1.0 / jnp.sqrt(jnp.maximum(degree, 1.0e-300)), 0.0)
+
+    def step(
+        j: jax.Array, known: tuple[jax.Array, jax.Array, jax.Array]
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        basis, diagonal, beside = known
+        product = scale * multiply(scale * basis[j])
+        alive = jnp.any(basis[j] != 0.0)
+        diagonal = diagonal.at[j].set(jnp.where(alive, jnp.dot(product, basis[j]), _NEVER))
+        for _ in range(2):  # once loses orthogonality
+            overlap = jnp.matmul(basis, product, precision=EXACT)
+            product = product - jnp.matmul(overlap, basis, precision=EXACT)
+        left = jnp.linalg.norm(product)
+        more = left > INVARIANT
+        following = jnp.where(more, product / jnp.where(more, left, 1.0), 0.0)
+        return basis.at[j + 1].set(following), diagonal, beside.at[j].set(more * left)
+
+    basis = jnp.zeros((count + 1, n)).at[0].set(vector / jnp.linalg.norm(vector))
+    start = basis, jnp.zeros(count), jnp.zeros(count)
+    basis, diagonal, beside = jax.lax.fori_loop(0, count, step, start)
+    tridiagonal = jnp.diag(diagonal)
+    tridiagonal += jnp.diag(beside[: count - 1], 1) + jnp.diag(beside[: count - 1], -1)
+    _, vectors = jnp.linalg.eigh(tridiagonal)
+    largest = vectors[:, ::-1][:, :d]
+    X = SPREAD * jnp.sqrt(1.0 * n) * jnp.matmul(basis[:count].T, largest, precision=EXACT)
+    return jnp.pad(X, ((0, 0), (0, d - X.shape[1])))

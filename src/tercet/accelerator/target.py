@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.accelerator.models import model_loss
-from tercet.accelerator.scale import sum_out
-from tercet.models.base import TINY
-
-LAPSE, EXPONENT, MU = 0, 1, 2  # as in tercet.posterior.target
+from tercet.engine.constants import ABOVE, BELOW
+from tercet.models.base import LAPSE, POWER, TINY
 
 # Up to so many objects the slopes of edges come to their objects by a product with the matrix of
 # which edge ends where; beyond, by a list of the edges of every object.
 MOST_BY_MATRIX = 100
+
+_ROUNDS = 3  # of the Wright omega function
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Form:
     """What a compiled program depends on."""
 
     code: int  # of the model
-    learned: tuple[int, ...]  # what theta holds: LAPSE, EXPONENT, MU
+    learned: tuple[int, ...]  # what theta holds: LAPSE, POWER, OFFSET
     n_objects: int
     n_components: int
     scale_learned: bool
@@ -172,7 +172,7 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     for k, name in enumerate(form.learned):
         if name == LAPSE:
             lapse = jax.nn.sigmoid(theta[k])
-        elif name == EXPONENT:
+        elif name == POWER:
             q = jnp.exp(theta[k])
         else:
             p = jnp.exp(theta[k])
@@ -272,7 +272,7 @@ def _slope_by_theta(
         lapse = parts.lapse
         return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
     pull: jax.Array = (parts.theta[k] - a) / b**2
-    if form.learned[k] == EXPONENT:
+    if form.learned[k] == POWER:
         lengths = jnp.maximum(parts.lengths, TINY)
         return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
     return jnp.asarray(pull - 2.0 / parts.q * half)
@@ -284,3 +284,40 @@ def _prior_of_scale(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, A
         return sum_out(parts.weighed, form.freedom, data.scale_mean, data.scale_sd)
     slope = 0.5 * jnp.exp(-data.scale_mean)
     return slope * parts.weighed, slope
+
+
+def wright_omega(z: jax.Array) -> jax.Array:
+    """The y > 0 with y + log y = z, in double precision.
+
+    Fourth-order steps (Fritsch, Shafer & Crowley 1973).
+    """
+    y = jnp.where(z > 1.0, z - jnp.log(jnp.maximum(z, 1.0)), jnp.exp(jnp.minimum(z, 1.0) - 0.5))
+    y = jnp.where(z < -2.0, jnp.exp(jnp.minimum(z, 0.0)), y)
+    for _ in range(_ROUNDS):
+        rest = z - y - jnp.log(y)
+        step = (1.0 + y) * (1.0 + y + 2.0 / 3.0 * rest)
+        y *= 1.0 + rest / (1.0 + y) * (step - 0.5 * rest) / (step - rest)
+    return y
+
+
+def sum_out(s: jax.Array, freedom: float, mean: Any, sd: Any) -> tuple[jax.Array, jax.Array]:
+    """-log of the integral over log v, up to a constant, and its slope by s, for s (C,).
+
+    This is `tercet.posterior.scale` for many chains at once. The mode of the density of u = log v
+    solves a y = s exp(-u) / 2 with y = u - m + f / (2 a) and a = 1 / t^2, so that y + log y = z:
+    the Wright omega function of z = log(s / (2 a)) + f / (2 a) - m. It takes a fixed number of
+    steps, without a loop that would wait for the slowest chain.
+    """
+    s = jnp.maximum(s, TINY)
+    precision = 1.0 / (sd * sd)
+    lift = 0.5 * freedom / precision
+    mode = wright_omega(jnp.log(0.5 * s / precision) + lift - mean) + mean - lift
+    pull = 0.5 * s * jnp.exp(-mode)
+    step = 0.5 / jnp.sqrt(precision + pull)
+    top = -0.5 * precision * (mode - mean) ** 2 - 0.5 * freedom * mode - pull
+    away = step * jnp.arange(-BELOW, ABOVE + 1)[:, None]
+    # Differences from the mode, where the slope is zero: (u - mean) / t^2 + f / 2 = pull.
+    weights = jnp.exp(-pull * (away + jnp.expm1(-away)) - 0.5 * precision * away**2)
+    total = jnp.sum(weights, axis=0)
+    half = 0.5 * jnp.exp(-mode) * jnp.sum(weights * jnp.exp(-away), axis=0)
+    return -top - jnp.log(total * step), half / total

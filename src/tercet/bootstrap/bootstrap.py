@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.bootstrap.keeping import fit_once, fit_replicates
 from tercet.bootstrap.replicates import (
     Outcome,
+    classify,
+    fit_once,
+    fit_replicates,
     is_finite,
-    judge,
-    runs_away,
     warn_about_replicates,
 )
 from tercet.bootstrap.resampling import (
@@ -40,7 +41,7 @@ from tercet.embedder import (
     oriented,
 )
 from tercet.engine.backend import count_own_threads, fit_anywhere
-from tercet.engine.fit import Done, Fit
+from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import Maker, warn_about_screens
@@ -210,12 +211,12 @@ class Bootstrap(Maker):
             init = full.embedding if full and self.warm_start else None
             solver = self.estimator.solver(init, device)
 
-            def fit(some: list[int], done: Done) -> list[Fit]:
+            def fit(some: list[int]) -> Generator[Fit, None, None]:
                 chosen = subsets.only(some), [seeds[k] for k in some]
-                return fit_anywhere(solver, task.problem, *chosen, self.n_jobs, done)
+                return fit_anywhere(solver, task.problem, *chosen, self.n_jobs)
 
-            fits = fit_replicates(checkpoint, shape, self.n_samples, fit, bar.update)
-        outcome = judge(fits, self.estimator.objective(), triplets, subsets)
+            fits = _in_order(fit_replicates(checkpoint, shape, self.n_samples, fit), bar.update)
+        outcome = classify(fits, self.estimator.objective(), triplets, subsets)
         about = {"n_answers": len(task.every), "device": device}
         return self._keep(fits, outcome, full, spread, triplets.names, entropy, about)
 
@@ -281,19 +282,19 @@ class Bootstrap(Maker):
             full, spread = None, 1.0
             if self.correction or self.warm_start:
                 rng = np.random.default_rng(seed_for(entropy, ALL_ANSWERS))
-                solver = self.estimator.solver(device=self.device)
-                full = fit_once(checkpoint, shape, lambda: solver.solve(stream, rng))
+                alone = self.estimator.solver(device=self.device)
+                full = fit_once(checkpoint, shape, lambda: alone.solve(stream, rng))
             if self.correction:
                 spread = math.sqrt(replicates.size / (replicates.n_answers - replicates.size))
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
-            walk = self.estimator.solver(init, self.device)
+            solver = self.estimator.solver(init, self.device)
 
-            def fit(some: list[int], done: Done) -> list[Fit]:
-                return fit_streams(walk, replicates, seeds, some, self.n_jobs, done)
+            def fit(some: list[int]) -> Generator[Fit, None, None]:
+                return fit_streams(solver, replicates, seeds, some, self.n_jobs)
 
-            fits = fit_replicates(checkpoint, shape, self.n_samples, fit, bar.update)
-        outcome = judge(fits, self.estimator.objective(), stream, replicates)
+            fits = _in_order(fit_replicates(checkpoint, shape, self.n_samples, fit), bar.update)
+        outcome = classify(fits, self.estimator.objective(), stream, replicates)
         about = {"n_answers": replicates.n_answers, "device": "cpu"}
         return self._keep(fits, outcome, full, spread, stream.names, entropy, about)
 
@@ -335,7 +336,7 @@ class Bootstrap(Maker):
         draw = resample(task.units, task.size, self.replaces)
         if not (self.correction and full):
             return draw, 1.0
-        if runs_away(self.estimator.objective()) and satisfied(full.embedding, triplets).all():
+        if self.estimator.objective().runs_away and satisfied(full.embedding, triplets).all():
             warnings.warn(
                 "the embedding of all answers satisfies every one of them, so its size means "
                 "nothing, and correction=True with it; add a penalty, such as penalty=1/30.",
@@ -358,6 +359,18 @@ class _Task(NamedTuple):
     every: Rows  # rows that make up all answers
     units: Units
     size: int  # how many of them make a replicate
+
+
+def _in_order(
+    numbered: Generator[tuple[int, Fit], None, None], tick: Callable[[int], object]
+) -> list[Fit]:
+    """The fits by their numbers; ``tick`` is told of each as it comes."""
+    fits = {}
+    with closing(numbered):
+        for number, fit in numbered:
+            fits[number] = fit
+            tick(1)
+    return [fits[number] for number in sorted(fits)]
 
 
 def _centred(fit: Fit) -> Floats:

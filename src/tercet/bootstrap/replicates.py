@@ -1,15 +1,17 @@
-"""What became of the replicates of a bootstrap: failed, not converged, without a maximum."""
+"""The replicates of a bootstrap: fitted or taken from a checkpoint, and what became of them."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tercet.bootstrap.resampling import Replicates
+from tercet.checkpoint import Checkpoint
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
 from tercet.errors import ConvergenceWarning, SeparableWarning
@@ -22,6 +24,71 @@ from tercet.triplets import Triplets
 Subsets = Replicates | Sequence[Blocks]
 
 
+_ALL, _REPLICATE = "all answers", "replicate"  # what a checkpoint calls them
+
+Shape = tuple[int, int]  # objects and dimensions
+
+
+def fit_once(checkpoint: Checkpoint, shape: Shape, fit: Callable[[], Fit]) -> Fit:
+    """The fit of all answers, or the one that was kept."""
+    return checkpoint.once(_ALL, 0, fit, Fit._asdict, lambda content: _restored(content, shape))
+
+
+def fit_replicates(
+    checkpoint: Checkpoint,
+    shape: Shape,
+    count: int,
+    fit: Callable[[list[int]], Generator[Fit, None, None]],
+) -> Generator[tuple[int, Fit], None, None]:
+    """The fits of the replicates with their numbers: those that were kept, then all others.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        What it does not have yet is added as it comes.
+    shape : tuple of two ints
+        Objects and dimensions of each.
+    count : int
+        How many replicates there are.
+    fit : callable
+        Takes the numbers of some replicates and gives their fits, in the same order.
+    """
+    missing = []
+    for number in range(count):
+        known = checkpoint.one(_REPLICATE, number, lambda content: _restored(content, shape))
+        if known is None:
+            missing.append(number)
+        else:
+            yield number, known
+    if missing:
+        with closing(fit(missing)) as fits:
+            for number, found in zip(missing, fits, strict=True):
+                checkpoint.add(_REPLICATE, number, found._asdict())
+                yield number, found
+
+
+_KINDS = {
+    "loss": (float, int),
+    "n_iter": (int,),
+    "converged": (bool,),
+    "separable": (bool,),
+    "reason": (str,),
+}
+
+
+def _restored(content: dict[str, Any], shape: Shape) -> Fit:
+    """A fit as it was kept; one that failed has any numbers. ValueError if it is no fit."""
+    fit = Fit(**content)
+    embedding: Any = fit.embedding
+    if not isinstance(embedding, np.ndarray) or embedding.dtype != np.float64:
+        raise ValueError("an embedding without numbers")
+    if embedding.shape != shape:
+        raise ValueError(f"an embedding of the shape {embedding.shape}")
+    if any(type(content[name]) not in kinds for name, kinds in _KINDS.items()):
+        raise ValueError("a fit with other values")
+    return fit
+
+
 class Outcome(NamedTuple):
     """Which replicates are kept, and how many are what."""
 
@@ -30,7 +97,7 @@ class Outcome(NamedTuple):
     reason: str  # why the first that did not converge stopped
 
 
-def judge(
+def classify(
     fits: Sequence[Fit],
     objective: Objective,
     triplets: Triplets | StreamedTriplets,
@@ -38,11 +105,11 @@ def judge(
 ) -> Outcome:
     """Tell failed replicates from others, and unfinished ones from those without a maximum."""
     kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
-    unbounded = runs_away(objective)
     separable = {
         k
         for k in kept
-        if fits[k].separable or (unbounded and _satisfies(fits[k].embedding, triplets, subsets, k))
+        if fits[k].separable
+        or (objective.runs_away and _satisfies(fits[k].embedding, triplets, subsets, k))
     }
     unfinished = [k for k in kept if not (fits[k].converged or k in separable)]
     counts = {
@@ -80,12 +147,6 @@ def is_finite(fit: Fit) -> bool:
     """Whether the fit gave an embedding at all, also of numbers that mean something."""
     halves = 0.5 * LARGEST_NUMBER  # which stay within once they are centred
     return math.isfinite(fit.loss) and bool((np.abs(fit.embedding) <= halves).all())
-
-
-def runs_away(objective: Objective) -> bool:
-    """Whether a larger copy of an embedding that satisfies every answer is always more likely."""
-    model = objective.model
-    return model.is_probability and objective.penalty == 0.0 and getattr(model, "mu", 1.0) > 0.0
 
 
 def _satisfies(

@@ -7,8 +7,7 @@ memory, the random numbers are others, and no list of rows is ever held.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from tercet.bootstrap.resampling import Floats, Rows, sample_size
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Done, Fit, Seeds, Solver, collect
+from tercet.engine.fit import Fit, Seeds, Solver
 from tercet.provenance import seed_for
 from tercet.streamed import StreamedTriplets
 
@@ -152,14 +151,12 @@ def fit_streams(
     seeds: Seeds,
     numbers: Sequence[int],
     n_jobs: int | None,
-    done: Done,
-) -> list[Fit]:
+) -> Generator[Fit, None, None]:
     """Fit some replicates one after the other on all cores, or side by side on a joblib backend."""
     work = _Work(solver, replicates, seeds)
-    if not backend_is_chosen():
-        return collect((_solve(work, k) for k in numbers), done)
-    with closing(run_anywhere(_solve, work, numbers, n_jobs)) as parts:
-        return collect(parts, done)
+    if backend_is_chosen():
+        return run_anywhere(_solve, work, numbers, n_jobs)
+    return (_solve(work, number) for number in numbers)
 
 
 class _Work(NamedTuple):
@@ -170,6 +167,6 @@ class _Work(NamedTuple):
     seeds: Seeds
 
 
-def _solve(work: _Work, number: int) -> list[Fit]:
+def _solve(work: _Work, number: int) -> Fit:
     rng = np.random.default_rng(work.seeds[number])
-    return [work.solver.solve(work.replicates[number], rng)]
+    return work.solver.solve(work.replicates[number], rng)

@@ -86,6 +86,8 @@ class Checkpoint:
 
         ``write`` makes a content of it, of which ``read`` makes the same again.
         """
+        if self._file is None:
+            return make()
         known: T | None = self.one(kind, number, read)
         if known is None:
             known = make()

@@ -393,9 +393,9 @@ def tell(options: argparse.Namespace, reading: Reading) -> None:
 def read_names(path: Path) -> Sequence[str]:
     """The lines of a file that are not empty."""
     from tercet.errors import InputError
-    from tercet.io.source import Source
+    from tercet.io.inputfile import InputFile
 
-    lines = io.StringIO(Source(path).text, newline=None)  # ends of lines, and no other marks
+    lines = io.StringIO(InputFile(path).text, newline=None)  # ends of lines, and no other marks
     names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise InputError(f"{path} is empty; it should have the name of an object on every line.")

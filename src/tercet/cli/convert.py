@@ -56,7 +56,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say what was written."""
     from tercet.io import write_triplets
-    from tercet.io.write import find_writer
+    from tercet.io.formats import find_writer
 
     find_writer(options.out, options.to)  # says now that there is none
     reading = load_answers(options)

@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 LEVEL = 0.95  # of the intervals
-EXACT = 300  # objects, all of whose comparisons are looked at
-SAMPLED = 100_000  # comparisons of more objects, drawn at random
 
 
 def problems_of(ensemble: Ensemble | None) -> list[str]:
@@ -128,8 +126,7 @@ def describe_map(
 
 def expected_error(ensemble: Ensemble, seed: int) -> tuple[float, str]:
     """Mean of min(π, 1 − π), and over which comparisons: all, or of many objects some."""
-    sample = None if ensemble.n_objects <= EXACT else SAMPLED
-    mean = ensemble.average_uncertainty(sample=sample, random_state=seed)
+    mean = ensemble.average_uncertainty(random_state=seed)
     return mean, "all comparisons" if mean.exact else f"{mean.n_comparisons} random comparisons"
 
 

@@ -6,24 +6,26 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tercet.cli.common import count, positive
+from tercet.models import FILES, LOSSES
 
 if TYPE_CHECKING:
     from tercet.embedder import Embedder
     from tercet.posterior import Posterior
 
 __all__ = [
-    "LEARNED",
     "MODELS",
+    "PROBABILITIES",
     "add_model",
     "add_penalty_option",
+    "learned_by",
     "make_estimator",
     "make_model",
     "penalised",
 ]
 
-MODELS = ("ste", "tste", "ckl", "gnmds", "soe")
-# What is learned with the points unless told otherwise: people lapse, and the rest is the noise.
-LEARNED = {"ste": ("lapse",), "tste": ("lapse",), "ckl": ("exponent", "mu", "lapse")}
+NAMES = {name.lower(): name for name in FILES}  # estimators by the words for them
+MODELS = tuple(NAMES)
+PROBABILITIES = tuple(word for word, name in NAMES.items() if name not in LOSSES)
 PENALTY = 1 / 30  # the MAP under a normal prior of variance 15; without one maps may grow for ever
 
 
@@ -41,12 +43,13 @@ def add_model(
 
 def add_penalty_option(parser: argparse.ArgumentParser, also: str = "") -> None:
     """``--penalty``; ``also`` says where else it is 0."""
+    losses = " and ".join(name.lower() for name in reversed(LOSSES))
     parser.add_argument(
         "--penalty",
         type=positive,
         metavar="X",
         help="X times the map's sum of squares is added to the loss, which gives it a size "
-        f"(default: 1/30, a normal prior of variance 15; 0 for soe and gnmds{also})",
+        f"(default: 1/30, a normal prior of variance 15; 0 for {losses}{also})",
     )
 
 
@@ -54,11 +57,12 @@ def penalised(name: str, dim: int, penalty: float | None) -> Embedder:
     """The estimator of that name with this penalty, or the default one."""
     from tercet.errors import InputError
 
-    if name == "gnmds":
+    plain = make_estimator(name, dim)
+    if "penalty" not in plain.get_params():
         if penalty:
-            raise InputError("gnmds has no penalty; its trace term keeps the map small.")
-        return make_estimator(name, dim)
-    usual = PENALTY if name in LEARNED else 0.0
+            raise InputError(f"{name} has no penalty; its trace term keeps the map small.")
+        return plain
+    usual = PENALTY if name in PROBABILITIES else 0.0
     return make_estimator(name, dim, penalty=usual if penalty is None else penalty)
 
 
@@ -69,8 +73,13 @@ def make_estimator(name: str, dim: int, **parameters: float) -> Embedder:
 
     if name not in MODELS:
         raise InputError(f"there is no model {name!r}; known are {', '.join(MODELS)}.")
-    made: Embedder = getattr(estimators, name.upper())(dim, **parameters)
+    made: Embedder = getattr(estimators, NAMES[name])(dim, **parameters)
     return made
+
+
+def learned_by(estimator: Embedder) -> tuple[str, ...]:
+    """What is learned with the points unless told otherwise: all that can be, and lapses."""
+    return (*estimator.model_class.learnable(), "lapse")
 
 
 def make_model(text: str, dim: int) -> Embedder | Posterior:

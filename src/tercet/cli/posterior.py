@@ -21,7 +21,7 @@ from tercet.cli.common import (
     words,
 )
 from tercet.cli.maps import LEVEL, describe_map, save_map
-from tercet.cli.models import LEARNED, add_model, make_estimator
+from tercet.cli.models import PROBABILITIES, add_model, learned_by, make_estimator
 from tercet.cli.output import emit
 from tercet.text import counted
 
@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
         examples=EXAMPLES,
     )
     add_reading(parser)
-    add_model(parser, "ckl, with --paper ste", tuple(LEARNED))
+    add_model(parser, "ckl, with --paper ste", PROBABILITIES)
     parser.add_argument(
         "--samples", type=several, metavar="N", help="maps of each chain (default: 1000)"
     )
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     if options.paper:
         maker = Posterior.paper(estimator, **effort)
     else:
-        maker = Posterior(estimator, **({"learn": LEARNED[model]} | changes), **effort)
+        maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
     maker.fit(load_answers(options).triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)

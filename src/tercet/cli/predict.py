@@ -116,17 +116,17 @@ def load_comparisons(
 
     Without those of the observers to be left out, unless ``everybody``.
     """
-    from tercet.io.read import read_source
+    from tercet.io.formats import read_opened
+    from tercet.io.inputfile import InputFile
     from tercet.io.reading import Options
-    from tercet.io.source import Source
 
-    source = Source(path, max_bytes=limit_of(options))
+    source = InputFile(path, max_bytes=limit_of(options))
     columns = options.columns
     if columns is None and source.titles >= {"anchor", "one", "other"}:
         columns = {"anchor": "anchor", "near": "one", "far": "other"}
     n_objects = None if objects.names else objects.n_objects
     known = Options(n_objects, objects.names, columns)
-    reading = read_source(source, options.format, known, options.skip_invalid)
+    reading = read_opened(source, options.format, known, options.skip_invalid)
     reading = reading if everybody else leave_out(options, reading)
     tell(options, reading)
     return reading

@@ -94,33 +94,32 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse, write the page, and say what is on it."""
-    from tercet.report import Settings, analyse, as_json, check_target, in_lines, write_report
+    from tercet.analysis import analyse
+    from tercet.report import check_target
 
     out = options.out
     if out is None and not options.json:
         out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
     if out is not None:
         check_target(out, *inputs_of(options))
-    reading = load_answers(options)
+
     analysis = analyse(
-        reading,
-        Settings(
-            dimension=options.dim,
-            dimensions=options.dimensions,
-            samples=options.samples,
-            uncertainty=options.uncertainty,
-            level=options.level,
-            questions=options.questions,
-            seed=options.seed,
-            n_jobs=options.jobs,
-            progress=progress_of(options),
-        ),
+        load_answers(options),
+        dimension=options.dim,
+        dimensions=options.dimensions,
+        samples=options.samples,
+        uncertainty=options.uncertainty,
+        level=options.level,
+        questions=options.questions,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        progress=progress_of(options),
     )
     if out is not None:
-        written = write_report(analysis, out)
+        written = analysis.write(out)
     if options.json:
-        print(to_json(as_json(analysis)))
+        print(to_json(analysis.to_dict()))
     else:
-        say(without_python(in_lines(analysis), options))
+        say(without_python(analysis.summary(), options))
         say(f"The report: {written[0]}")
     return 0

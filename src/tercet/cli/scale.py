@@ -19,7 +19,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.files import input_file
 from tercet.cli.maps import LEVEL, mark_provisional, problems_of
-from tercet.cli.models import LEARNED, MODELS, make_estimator
+from tercet.cli.models import MODELS, PROBABILITIES, learned_by, make_estimator
 from tercet.cli.output import Result, emit, printable, save_rows
 
 if TYPE_CHECKING:
@@ -134,15 +134,16 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     from tercet.posterior import Posterior
 
     name = options.model
-    how = options.uncertainty or ("posterior" if name in LEARNED else "bootstrap")
+    how = options.uncertainty or ("posterior" if name in PROBABILITIES else "bootstrap")
     if how == "posterior" and options.unit is not None:
         raise InputError("a posterior resamples nothing; use --uncertainty bootstrap with --unit.")
     size = {} if options.samples is None else {"n_samples": options.samples}
     if name != "difference":
         if options.link != "probit" or options.lapse:
             raise InputError("--link and --lapse are for --model difference.")
-        if how == "posterior" and name in LEARNED:
-            return {"model": Posterior(make_estimator(name, 1), learn=LEARNED[name], **size)}
+        if how == "posterior" and name in PROBABILITIES:
+            estimator = make_estimator(name, 1)
+            return {"model": Posterior(estimator, learn=learned_by(estimator), **size)}
     more = {"uncertainty": how, "unit": options.unit, **size}
     if name == "difference":
         return {"model": name, "link": options.link, "lapse": options.lapse, **more}
@@ -171,10 +172,10 @@ def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
 def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     """Values by name, or in the order of the objects where these have only numbers."""
     from tercet.errors import InputError
-    from tercet.io.source import Source
+    from tercet.io.inputfile import InputFile
     from tercet.text import first_again, shown
 
-    cells = Source(path).cells
+    cells = InputFile(path).cells
     if len(cells.header) != 2:
         raise InputError(
             f"{path}: {len(cells.header)} columns where two are needed, the name of every object "

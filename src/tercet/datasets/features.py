@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.datasets.catalogue import CATALOGUE
-from tercet.datasets.dataset import Dataset
-from tercet.datasets.fetch import download, find_folder, locate, require_files
-from tercet.datasets.files import read_rows, read_unpacked, reading
+from tercet.datasets.catalogue import CATALOGUE, Dataset
+from tercet.datasets.fetch import (
+    download,
+    find_folder,
+    locate,
+    read_rows,
+    read_unpacked,
+    reading,
+    require_files,
+)
 from tercet.errors import InputError
 from tercet.npz import read_npz
 

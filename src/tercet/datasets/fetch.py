@@ -1,33 +1,62 @@
-"""Where files come from: a folder of one's own, else the cache, else their public home.
+"""Where files come from, and how they are read.
 
-The folder is named by the environment variable TERCET_DATA and wins over all. What is downloaded
-goes into the user's cache (or the folder TERCET_CACHE names) once its checksum was verified. Both
-have the same layout, one folder for each set.
+They come from a folder of one's own, else from the cache, else from their public home. The folder
+is named by the environment variable TERCET_DATA and wins over all. What is downloaded goes into the
+user's cache (or the folder TERCET_CACHE names) once its checksum was verified. Both have the same
+layout, one folder for each set. Files are plain or gzipped, checked, and never a pickle.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
+import lzma
 import os
-from collections.abc import Callable
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.bounded import MAX_BYTES, check_size, gunzip, require_plain
 from tercet.datasets.catalogue import Entry
 from tercet.errors import InputError, TercetError
+from tercet.text import listed
 
 __all__ = [
-    "PublishedFile",
+    "Ints",
+    "canonical_lines",
+    "canonical_rows",
     "download",
     "find_folder",
     "locate",
     "published",
+    "read_json",
+    "read_lines",
+    "read_rows",
     "read_sources",
+    "read_table",
+    "read_tar",
+    "read_unpacked",
+    "reading",
     "require_files",
 ]
 
+Ints = NDArray[np.int64]
+
+_CURE = "Replace it by the published one."
+_DAMAGED = (
+    *(AttributeError, EOFError, IndexError, KeyError, OSError, RecursionError, TypeError),
+    *(ValueError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
+)
 _TIMEOUT = 60  # seconds without a byte
 _LONG = 200  # characters, from which what a library says of a lost connection is no help
 
@@ -169,3 +198,89 @@ def _offline(entry: Entry) -> str:
         "Without a download: set the environment variable TERCET_DATA to a folder that holds "
         f"{entry.folder}/ with {entry.files}. Published at {entry.home}"
     )
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong inside into an error that names the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise InputError(
+            f"{path} cannot be read ({what}). It may be damaged or another file of that name; "
+            "replace it by the published one."
+        ) from error
+
+
+def read_unpacked(path: Path) -> bytes:
+    """Return what is in a file, unpacked if its name ends in .gz."""
+    require_plain(path)
+    with reading(path):
+        content = path.read_bytes()
+        return gunzip(path, content, cure=_CURE) if path.suffix == ".gz" else content
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file says."""
+    with reading(path):
+        return json.loads(read_unpacked(path))
+
+
+def read_rows(path: Path) -> Ints:
+    """Return the whole numbers of a file without header, separated by blanks, (m, k)."""
+    lines = read_lines(path)
+    with reading(path):
+        if not lines:
+            raise ValueError("it is empty")
+        return np.loadtxt(lines, dtype=np.int64, ndmin=2)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text that are not blank."""
+    with reading(path):
+        return [line.strip() for line in read_unpacked(path).decode().splitlines() if line.strip()]
+
+
+def canonical_rows(path: Path) -> bytes:
+    """Write rows of whole numbers one way, for a checksum of the content."""
+    return read_rows(path).astype("<i8").tobytes()
+
+
+def canonical_lines(path: Path) -> bytes:
+    """Write lines one way, for a checksum of the content."""
+    return "\n".join(read_lines(path)).encode()
+
+
+def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
+    """Return columns (m,) of a CSV file with a header, as text."""
+    with reading(path):
+        header, *rows = csv.reader(read_unpacked(path).decode("utf-8-sig").splitlines())
+        for name in columns:
+            if name not in header:
+                raise InputError(f"{path} has no column {name!r}; it has {listed(header)}.")
+        for number, row in enumerate(rows, start=2):
+            if len(row) != len(header):
+                raise InputError(
+                    f"{path}, row {number}: {len(row)} cells where the header has {len(header)}."
+                )
+        table = np.array(rows, dtype=np.str_).reshape(-1, len(header))
+        return [table[:, header.index(name)] for name in columns]
+
+
+def read_tar(path: Path) -> dict[str, bytes]:
+    """Return the files of an archive by their name; nothing is unpacked onto the disk."""
+    require_plain(path)
+    size, found = 0, {}
+    with reading(path), tarfile.open(path) as archive:
+        for member in archive:
+            size += member.size
+            check_size(path, size, MAX_BYTES, "unpacks to at least", _CURE)
+            if member.isfile() and (file := archive.extractfile(member)):
+                found[Path(member.name).name] = file.read()
+    return found

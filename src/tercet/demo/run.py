@@ -6,12 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from tercet.analysis import analyse
 from tercet.demo.truth import draw_both, look
 from tercet.demo.world import make_world
 from tercet.errors import InputError
 from tercet.files import write_whole
-from tercet.io import read_file, write_triplets
-from tercet.report import Settings, analyse, check_target, in_lines, write_report
+from tercet.io import write_triplets
+from tercet.report import check_target
 
 __all__ = ["main", "run_demo"]
 
@@ -42,8 +43,8 @@ def run_demo(
     write_triplets(world.answers, answers)
     print(f"A simulated world: {world.answers}\nIts answers: {answers}\n")
 
-    analysis = analyse(read_file(answers), Settings(seed=seed, n_jobs=n_jobs, progress=progress))
-    print(in_lines(analysis))
+    analysis = analyse(answers, random_state=seed, n_jobs=n_jobs, progress=progress)
+    print(analysis.summary())
     truth = look(world, analysis.ensemble, analysis.settings.level)
     print(
         "\nThis world is made up, so we can look:\n"
@@ -52,7 +53,7 @@ def run_demo(
         f"wrong, and has {truth.error:.1%} wrong\n"
         f"  {truth.inside} of {world.answers.n_objects} animals truly are inside their ellipses\n"
     )
-    page = write_report(analysis, out / "report.html")[0]
+    page = analysis.write(out / "report.html")[0]
     write_whole(out / "truth.png", draw_both(world, truth))
     print(f"The map beside the truth: {out / 'truth.png'}\nThe report: {page}")
 

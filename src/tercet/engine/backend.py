@@ -12,14 +12,12 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
-from tercet.engine.blas import one_blas_thread
-from tercet.engine.fit import LARGE, Done, Fit, Rows, Seeds, Solver, batches, collect, fit_subsets
-from tercet.engine.memory import keep_freed_memory
+from tercet.engine.fit import LARGE, Fit, Rows, Seeds, Solver, batches, fit_subsets
 from tercet.engine.on_dask import require_running, run_on_dask
-from tercet.engine.parcel import Parcel, Shared, unpack
 from tercet.engine.problem import Problem
+from tercet.engine.shared_data import Payload, Shared, keep_freed_memory, unpack
 from tercet.errors import TercetError
-from tercet.parallel import count_threads, threads_at_most
+from tercet.parallel import count_threads, one_blas_thread, threads_at_most
 
 S = TypeVar("S")
 I = TypeVar("I")
@@ -34,8 +32,7 @@ def fit_anywhere(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_jobs: int | None = None,
-    done: Done | None = None,
-) -> list[Fit]:
+) -> Generator[Fit, None, None]:
     """Solve the problems of many subsets, as `fit_subsets` does, on the active joblib backend.
 
     Outside of ``joblib.parallel_config(backend=...)`` that is threads of this process, all cores by
@@ -43,13 +40,19 @@ def fit_anywhere(
     Subsets that are made when asked for are made where they are fitted.
     """
     if not backend_is_chosen():
-        return fit_subsets(solver, problem, subsets, seeds, n_jobs, done)
+        return fit_subsets(solver, problem, subsets, seeds, n_jobs)
     n_workers = count_workers(n_jobs)
     spans = batches(solver, problem, len(subsets), n_workers)
     tasks = _grouped(spans, len(problem.comparisons), n_workers)
     work = _Work(solver, problem, subsets, seeds)
-    with closing(run_anywhere(_solve_batches, work, tasks, n_jobs)) as parts:
-        return collect(parts, done)
+    return joined(run_anywhere(_solve_batches, work, tasks, n_jobs))
+
+
+def joined(lists: Generator[list[R], None, None]) -> Generator[R, None, None]:
+    """What is in the lists, one after the other."""
+    with closing(lists):
+        for some in lists:
+            yield from some
 
 
 class _Work(NamedTuple):
@@ -131,13 +134,15 @@ def run_anywhere(
     if (client := getattr(backend, "client", None)) is not None:
         patience = backend.wait_for_workers_timeout or 0.0
         with backend.retrieval_context():  # a worker that waits makes room for those it waits for
-            yield from run_on_dask(client, patience, _Call(function), whole.parcel, items, in_order)
+            yield from run_on_dask(
+                client, patience, _Call(function), whole.payload, items, in_order
+            )
     elif count_workers(n_jobs) == 1:
         yield from (_on_one_thread(function, whole.value, item) for item in items)
     elif getattr(backend, "supports_sharedmem", False):
         yield from _in_parallel(backend, function, whole.value, items, n_jobs, in_order)
     else:
-        yield from _in_parallel(backend, _Call(function), whole.parcel, items, n_jobs, in_order)
+        yield from _in_parallel(backend, _Call(function), whole.payload, items, n_jobs, in_order)
 
 
 def _in_parallel(
@@ -196,10 +201,10 @@ class _Call:
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 
-    def __call__(self, parcel: Parcel, item: Any) -> Any:
+    def __call__(self, payload: Payload, item: Any) -> Any:
         keep_freed_memory()
         with parallel_config(backend="sequential"):
-            return _on_one_thread(self.function, unpack(parcel), item)
+            return _on_one_thread(self.function, unpack(payload), item)
 
 
 def _on_one_thread(function: Callable[[S, I], R], shared: S, item: I) -> R:

@@ -13,10 +13,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tercet.compiled import inline, jit
+from tercet.engine.chunks import Add, Map, spans, sum_edges, sum_rows, with_penalty
 from tercet.engine.kernels import BLOCK, add_rows, edge_weights, model_loss, squared_distance
-from tercet.engine.parts import Add, Map, spans, sum_edges, sum_rows, with_penalty
 from tercet.engine.problem import Index
-from tercet.engine.starts import lanczos_steps, multiply, normalise, remove, ritz_points
+from tercet.engine.starts import INVARIANT, lanczos_steps, multiply, normalise, remove, ritz_points
 from tercet.models.base import Array
 
 # A table of all pairs pays for up to so many objects a dimension. Measured on one core, ns a
@@ -149,7 +149,7 @@ def spectral_start_of_blocks(
             break
         remove(product, basis[: j + 1])
         off_diagonal[j] = normalise(product, basis[j + 1])
-        if off_diagonal[j] < 1e-10:  # all of an invariant subspace is known
+        if off_diagonal[j] < INVARIANT:
             steps = j + 1
             break
     return ritz_points(diagonal[:steps], off_diagonal[:steps], basis, n_components)

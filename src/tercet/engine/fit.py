@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from tercet.compiled import announce_compilation
 from tercet.engine import lbfgs
 from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blocks
+from tercet.engine.chunks import Add, Map, loss_in_chunks
 from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import code_of, value_and_gradient
-from tercet.engine.parts import Add, Map, loss_in_parts
 from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
-from tercet.models.gnmds import GNMDSModel
-from tercet.models.ste import STEModel
 from tercet.parallel import count_threads, threads_at_most
 
 Rows = NDArray[np.integer]
@@ -32,7 +30,6 @@ Seeds = Sequence[np.random.SeedSequence]
 # On a line single runs get stuck, and a small world's run takes well under a millisecond: so many
 # runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
-CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
 LARGE = 200_000  # comparisons or objects; from here on one evaluation is spread over threads
 _WORTH_A_TASK = LARGE // 16  # comparisons to fit; fewer would cost more on their way to a worker
 
@@ -55,6 +52,11 @@ class Objective(NamedTuple):
         p, q = self.model.constants(self.n_components)
         return code_of(self.model), float(p), float(q), float(self.penalty)
 
+    @property
+    def runs_away(self) -> bool:
+        """Whether a larger copy of an embedding that satisfies every answer is always better."""
+        return self.model.is_probability and self.penalty == 0.0 and self.model.sees_scale
+
 
 class Options(NamedTuple):
     """How to search for the minimum.
@@ -65,7 +67,7 @@ class Options(NamedTuple):
 
     start: str = "spectral"
     n_init: int | None = None
-    tol: float = 1e-9
+    tol: float = lbfgs.TOLERANCE
     max_iter: int = 2000
 
 
@@ -78,9 +80,6 @@ class Fit(NamedTuple):
     converged: bool
     separable: bool
     reason: str
-
-
-Done = Callable[[list[Fit]], object]
 
 
 class Solver(Protocol):
@@ -151,9 +150,9 @@ def _threads(n_threads: int | None = None) -> Iterator[Map]:
 
 
 def _spread(objective: Objective, problem: Problem | Blocks, run: Map) -> Add:
-    """The loss as a sum of parts."""
+    """The loss as a sum over chunks."""
     if isinstance(problem, Problem):
-        return loss_in_parts(*objective.arguments, problem, run)
+        return loss_in_chunks(*objective.arguments, problem, run)
     return loss_over_blocks(*objective.arguments, problem, objective.n_components, run)
 
 
@@ -224,13 +223,7 @@ class Descent(NamedTuple):
 
     def _is_compiled(self, problem: Problem, size: int) -> bool:
         large = _is_large(size, problem.n_objects)
-        return not large and self.init is None and not self.has_corner
-
-    @property
-    def has_corner(self) -> bool:
-        """Whether no gradient method converges on the loss as it is."""
-        model = self.objective.model
-        return isinstance(model, GNMDSModel) and model.smoothing == 0.0
+        return not large and self.init is None and not self.objective.model.rounded()
 
     def _solve_compiled(
         self, problem: Problem, subsets: Sequence[Rows], rngs: Sequence[np.random.Generator]
@@ -263,13 +256,13 @@ class Descent(NamedTuple):
         return [describe_fit(self.objective, *one, max_iter) for one in found]
 
     def _follow(self, problem: Problem | Blocks, start: Array) -> Fit:
-        if not self.has_corner:
+        models = self.objective.model.rounded()
+        if not models:
             return minimise(self.objective, problem, start, self.options)
-        # Follow the minimum while a rounded corner sharpens, and report the hinge itself.
+        # Follow the minimum while a rounded corner sharpens, and report the corner itself.
         n_iter, X = 0, start
-        for width in CORNER_WIDTHS:
-            rounded = self.objective._replace(model=GNMDSModel(smoothing=width))
-            fit = minimise(rounded, problem, X, self.options)
+        for model in models:
+            fit = minimise(self.objective._replace(model=model), problem, X, self.options)
             X, n_iter = fit.embedding, n_iter + fit.n_iter
         return fit._replace(loss=evaluate(self.objective, problem, X)[0], n_iter=n_iter)
 
@@ -298,13 +291,11 @@ def fit_subsets(
     subsets: Sequence[Rows],
     seeds: Seeds,
     n_threads: int | None = None,
-    done: Done | None = None,
-) -> list[Fit]:
+) -> Generator[Fit, None, None]:
     """Solve the problems of many subsets of the rows (repeats allowed), side by side on threads.
 
-    Each subset has its own seed, so the result does not depend on the number of threads. The
-    sequence may make a subset when it is asked for it. ``done`` is given the fits as they
-    come, some at a time and in order.
+    The fits come in order, as they are known. Each subset has its own seed, so the result does not
+    depend on the number of threads. The sequence may make a subset when it is asked for it.
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
@@ -315,15 +306,23 @@ def fit_subsets(
         with threads_at_most(most):  # of a fit that is spread over threads itself
             return solver.solve_subsets(problem, subsets[span], seeds[span])
 
-    spans = batches(solver, problem, len(subsets), n_threads)
+    return _on_threads(batch, batches(solver, problem, len(subsets), n_threads), n_threads)
+
+
+def _on_threads(
+    batch: Callable[[slice], list[Fit]], spans: Sequence[slice], n_threads: int
+) -> Generator[Fit, None, None]:
+    """The fits of batches; whoever wants no more of them has the rest cancelled."""
     if n_threads <= 1:
-        return collect(map(batch, spans), done)
+        for span in spans:
+            yield from batch(span)
+        return
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            return collect(pool.map(batch, spans), done)
-        except BaseException:
+            for fits in pool.map(batch, spans):
+                yield from fits
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def batches(solver: Solver, problem: Problem, count: int, n_workers: int) -> list[slice]:
@@ -343,22 +342,10 @@ def share(problem: Problem, count: int, n_workers: int) -> int:
     return max(1, -(-count // max(1, number)))
 
 
-def collect(parts: Iterable[list[Fit]], done: Done | None = None) -> list[Fit]:
-    """Join the fits of batches, and hand over each batch as it comes."""
-    fits: list[Fit] = []
-    for part in parts:
-        fits += part
-        if done is not None:
-            done(part)
-    return fits
-
-
 def floor_of(objective: Objective) -> float:
     """Loss, relative to the smallest weight, at which nothing is left to gain.
 
     Below log 2 times the smallest weight, STE satisfies every comparison (one that is not satisfied
     alone costs log 2), so a larger copy of the same map fits better still and no maximum exists.
     """
-    if objective.penalty > 0.0:
-        return 0.0
-    return math.log(2.0) if isinstance(objective.model, STEModel) else 1e-12
+    return 0.0 if objective.penalty > 0.0 else objective.model.floor

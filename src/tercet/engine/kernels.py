@@ -8,58 +8,73 @@ gradient is a graph Laplacian times the points: for every edge, +-2 w (x_i - x_j
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tercet.compiled import exp, inline, inline_sums, jit, jit_sums, log
 from tercet.engine.problem import Index, Problem
 from tercet.errors import InputError
+from tercet.models import known_models
 from tercet.models.base import Array, Model
-from tercet.models.ckl import CKLModel, ckl
-from tercet.models.gnmds import GNMDSModel, gnmds
-from tercet.models.soe import SOEModel, soe
-from tercet.models.ste import STEModel, ste
-from tercet.models.tste import TSTEModel, tste
+from tercet.models.ste import STEModel
 
 BLOCK = 256
 
-_STE, _TSTE, _CKL = STEModel.code, TSTEModel.code, CKLModel.code
-_GNMDS, _SOE = GNMDSModel.code, SOEModel.code
-_MODELS: tuple[type[Model], ...] = (STEModel, TSTEModel, CKLModel, GNMDSModel, SOEModel)
+Kernel = Callable[..., None]
+
+_MODELS = tuple(known_models().values())  # compiled code knows a model by its place here
+_STE = _MODELS.index(STEModel)
 
 
 def code_of(model: Model) -> int:
     """The code by which compiled code knows a model; an error where it would compute another."""
     kind = type(model)
-    for known in _MODELS:
-        if getattr(kind, "code", None) == known.code:
-            if kind.kernel is known.kernel and kind.loss is known.loss:
-                return known.code
-            break
+    for code, known in enumerate(_MODELS):
+        if kind.kernel is known.kernel and kind.loss is known.loss:
+            return code
     names = ", ".join(known.__name__ for known in _MODELS)
     raise InputError(
         f"{kind.__name__} is no model that the engine can fit; it knows {names}. To add a model "
-        "takes a compiled kernel and a code of its own, both known to model_loss and code_of in "
-        "tercet/engine/kernels.py (and to tercet/accelerator/models.py for a GPU): see "
-        "CONTRIBUTING.md."
+        "takes a file with its compiled kernel and a line in tercet/models/__init__.py (and its "
+        "twin in tercet/accelerator/models.py for a GPU): see CONTRIBUTING.md."
     )
 
 
-@jit
-def model_loss(
+def _choice(kernels: Sequence[Kernel], code: int = 0) -> Kernel:
+    """Compile the choice of a kernel by its code: the first of these, or one of the others."""
+    if not kernels:
+        return inline(_no_model)
+    kernel, others = kernels[0], _choice(kernels[1:], code + 1)
+
+    @inline  # its callers are kept on disk: what is made anew in every process cannot be
+    def choose(
+        wanted: int,
+        p: float,
+        q: float,
+        near: Array,
+        far: Array,
+        loss: Array,
+        d_near: Array,
+        d_far: Array,
+    ) -> None:
+        if wanted == code:
+            kernel(p, q, near, far, loss, d_near, d_far)
+        else:
+            others(wanted, p, q, near, far, loss, d_near, d_far)
+
+    return choose
+
+
+def _no_model(
     code: int, p: float, q: float, near: Array, far: Array, loss: Array, d_near: Array, d_far: Array
 ) -> None:
-    """Evaluate the model with that code on arrays of squared distances."""
-    if code == _STE:
-        ste(p, q, near, far, loss, d_near, d_far)
-    elif code == _TSTE:
-        tste(p, q, near, far, loss, d_near, d_far)
-    elif code == _CKL:
-        ckl(p, q, near, far, loss, d_near, d_far)
-    elif code == _GNMDS:
-        gnmds(p, q, near, far, loss, d_near, d_far)
-    elif code == _SOE:
-        soe(p, q, near, far, loss, d_near, d_far)
+    """Nothing: `code_of` refuses other models before."""
+
+
+# Evaluates the model with a code on arrays of squared distances:
+# model_loss(code, p, q, near, far, loss, d_near, d_far).
+model_loss = _choice([known.kernel for known in _MODELS])
 
 
 @inline_sums

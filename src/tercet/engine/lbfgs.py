@@ -29,10 +29,16 @@ _N_NUMBERS = 10
 _ITERATIONS, _EVALUATIONS, _STORED, _TRIALS, _BRACKETED, _QUIET = range(6)
 _N_COUNTS = 6
 
+TOLERANCE = 1e-9  # of the relative decrease of the loss, by default
 ARMIJO, CURVATURE = 1e-4, 0.9
 ROUNDING = 1e-11  # losses that differ relatively by less are equal up to rounding
 FLAT = 300.0  # times the root of the tolerance: 0.01 at the default, see `_is_flat`
 MAX_TRIALS = 30
+LEAST_CURVATURE = 1e-14  # times the square of the change of gradient, for a step to be remembered
+INNER, OUTER = 0.1, 0.9  # of a bracket: where a trial step may lie in it
+GROWTH = 4.0  # of the trial step while there is no bracket
+FIRST_MOVE = 0.1  # of points in the first step, as a share of their spread
+LEAST_SIZE = 1e-3  # which is taken to be so much larger
 QUIET_ITERATIONS = 3  # so many steps in a row must promise and bring almost nothing
 
 
@@ -108,7 +114,7 @@ def _remember(s: State) -> None:
     s.steps[h] = s.x - s.x_old
     s.changes[h] = s.g - s.g_old
     curvature = dot(s.steps[h], s.changes[h])
-    if curvature > 1e-14 * dot(s.changes[h], s.changes[h]):
+    if curvature > LEAST_CURVATURE * dot(s.changes[h], s.changes[h]):
         s.curvature[h] = 1.0 / curvature
         s.counts[_STORED] += 1
 
@@ -134,8 +140,8 @@ def _start_search(s: State, f: float) -> int:
     if s.counts[_STORED] > 0:
         num[_STEP] = 1.0
     else:  # without curvature: a step that moves points by about a tenth of their spread
-        size = np.sqrt(dot(s.x, s.x) / s.x.size) + 1e-3
-        num[_STEP] = 0.1 * size * np.sqrt(s.x.size) / np.sqrt(-slope)
+        size = np.sqrt(dot(s.x, s.x) / s.x.size) + LEAST_SIZE
+        num[_STEP] = FIRST_MOVE * size * np.sqrt(s.x.size) / np.sqrt(-slope)
     s.x[:] = s.x_old + num[_STEP] * s.direction
     return EVALUATE
 
@@ -182,12 +188,12 @@ def _search(s: State, f: float) -> bool:
             trial = _cubic_step(
                 low, num[_F_LOW], num[_SLOPE_LOW], high, num[_F_HIGH], num[_SLOPE_HIGH]
             )
-        inner, outer = low + 0.1 * (high - low), low + 0.9 * (high - low)
+        inner, outer = low + INNER * (high - low), low + OUTER * (high - low)
         if not np.isfinite(trial):
             trial = 0.5 * (low + high)
         trial = min(max(trial, min(inner, outer)), max(inner, outer))
     else:
-        trial = 4.0 * t
+        trial = GROWTH * t
     num[_STEP] = trial
     s.x[:] = s.x_old + trial * s.direction
     return False

@@ -15,10 +15,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tercet.engine.parcel import Parcel
+from tercet.engine.shared_data import Payload
 from tercet.errors import TercetError
 
-_placed: WeakKeyDictionary[Parcel, Any] = WeakKeyDictionary()  # futures of parcels in use
+_placed: WeakKeyDictionary[Payload, Any] = WeakKeyDictionary()  # futures of payloads in use
 
 _LOOK = 0.5  # seconds between two looks whether anybody is still there
 
@@ -27,11 +27,11 @@ def run_on_dask(
     client: Any,
     patience: float,
     function: Callable[[Any, Any], Any],
-    parcel: Parcel,
+    payload: Payload,
     items: Iterable[Any],
     in_order: bool,
 ) -> Iterator[Any]:
-    """Call ``function(parcel, item)`` for every item.
+    """Call ``function(payload, item)`` for every item.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def run_on_dask(
     patience : float
         Seconds without any worker, after which it is an error.
     function : callable
-    parcel : Parcel
+    payload : Payload
     items : iterable
     in_order : bool
         Whether results come in the order of the items, or as they are known.
@@ -47,8 +47,8 @@ def run_on_dask(
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-        data = _place(client, parcel)
-        tasks = client.map(_Task(function), list(items), parcel=data, pure=False)
+        data = _place(client, payload)
+        tasks = client.map(_Task(function), list(items), payload=data, pure=False)
     futures = dict(enumerate(tasks))
     del tasks
     ended: SimpleQueue[int] = SimpleQueue()
@@ -72,11 +72,11 @@ def run_on_dask(
             waited_for += 1
 
 
-def _place(client: Any, parcel: Parcel) -> Any:
+def _place(client: Any, payload: Payload) -> Any:
     """Where on the cluster the data are; those of a run before are there still."""
-    data = _placed.get(parcel)
+    data = _placed.get(payload)
     if data is None or data.client is not client:
-        data = _placed[parcel] = client.submit(_same, parcel, pure=False)
+        data = _placed[payload] = client.submit(_same, payload, pure=False)
     return data
 
 
@@ -93,8 +93,8 @@ class _Task:
         self.function = function
         self.__name__ = "tercet"  # as Dask's dashboard calls it
 
-    def __call__(self, item: Any, parcel: Parcel) -> Any:
-        return self.function(parcel, item)
+    def __call__(self, item: Any, payload: Payload) -> Any:
+        return self.function(payload, item)
 
 
 class _Watch:
@@ -145,8 +145,8 @@ def _result(future: Any, watch: _Watch) -> Any:
             watch.look()
 
 
-def _same(parcel: Parcel) -> Parcel:
-    return parcel
+def _same(payload: Payload) -> Payload:
+    return payload
 
 
 _GONE = (

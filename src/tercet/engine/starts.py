@@ -14,6 +14,7 @@ from tercet.models.base import Array
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
 _LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
 _ENTRIES_PER_PAIR = 8  # a full matrix of up to so many entries is faster than the list of pairs
+INVARIANT = 1e-10  # length left of a vector, at which all of an invariant subspace is known
 SPREAD = 0.75  # of the points along each axis
 
 
@@ -59,7 +60,7 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
             break
         remove(product, basis[: j + 1])
         off_diagonal[j] = normalise(product, basis[j + 1])
-        if off_diagonal[j] < 1e-10:  # all of an invariant subspace is known
+        if off_diagonal[j] < INVARIANT:
             built = j + 1
             break
     return ritz_points(diagonal[:built], off_diagonal[:built], basis, n_components)

@@ -13,8 +13,8 @@ from tercet.align import align, generalised_procrustes
 from tercet.errors import InputError
 from tercet.limits import LARGEST_NUMBER
 from tercet.memory import need_memory
-from tercet.models import Model
-from tercet.models.base import DOMAINS, FINITE
+from tercet.models import Model, domains
+from tercet.models.base import FINITE
 from tercet.tables import check_depth
 from tercet.triplets import Triplets
 
@@ -167,7 +167,7 @@ def _check_columns(
 def _check_parameters(columns: dict[str, Floats]) -> dict[str, Floats]:
     """Refuse values that no draw can have, such as a share of 5."""
     for name, column in columns.items():
-        domain = DOMAINS.get(name, FINITE)
+        domain = domains().get(name, FINITE)
         bad = ~domain.holds(column)
         if bad.any():
             draw = int(bad.argmax())

@@ -195,7 +195,7 @@ class Ensemble(Held):
             As in `triplet_probability`.
         sample : int, None or "auto"
             How many random comparisons to look at instead of all n(n − 1)(n − 2)/2, as many of
-            every anchor; None for all. "auto" is all up to 500 objects, and beyond a million.
+            every anchor; None for all. "auto" is all up to 120 objects, and beyond 500 000.
         random_state : int, None or numpy.random.Generator
             Of the sample.
 

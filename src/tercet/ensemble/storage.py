@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet import models
 from tercet.bounded import require_plain
 from tercet.ensemble.draws import Draws, check_draws
 from tercet.errors import InputError, TercetError
 from tercet.files import whole_file
-from tercet.models import Model
+from tercet.models import Model, known_models
 from tercet.npz import UnreadableError, read_npz
 from tercet.tables import parse_json
 
@@ -111,10 +110,10 @@ def _restore(description: Mapping[str, Any] | None) -> Model | None:
     name = description["class"]
     if not isinstance(name, str):
         raise TypeError("the name of the model")
-    if name not in models.__all__ or name == "Model":
+    kinds = {kind.__name__: kind for kind in known_models().values()}
+    if name not in kinds:
         raise InputError(f"it names the model {name!r}, which this tercet does not have.")
-    model: Model = getattr(models, name)(**description["fields"])
-    return model
+    return kinds[name](**description["fields"])
 
 
 def to_arviz(

@@ -1,11 +1,9 @@
-"""Readers and writers, one file per format."""
+"""Readers and writers: a file for each format, all of them in the table `FORMATS`."""
 
 from tercet.io.cblearn import from_cblearn, to_cblearn
-from tercet.io.known import FORMATS
-from tercet.io.read import read_file, read_triplets
+from tercet.io.formats import FORMATS, read_file, read_triplets, write_triplets
 from tercet.io.reading import Catch, Reading, Skipped
 from tercet.io.stream import open_triplets
-from tercet.io.write import write_triplets
 
 __all__ = [
     "FORMATS",

@@ -1,101 +1,81 @@
-"""Integer arrays: .npy, .npz and whitespace text, rows (anchor, near, far) or (a, b, c, d)."""
+"""Integer arrays: .npy, .npz and whitespace text, rows (anchor, near, far) or (a, b, c, d).
+
+Nothing in such a file is executed.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import COLUMNS, EXTRAS, check, row_number
+from tercet.bounded import check_size
+from tercet.checks import check_shape, row_number
 from tercet.errors import InputError, RowsError
 from tercet.files import write_whole
-from tercet.io.archive import pack, unpack
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
-from tercet.io.source import Source
-from tercet.io.times import Times, check_times
-from tercet.io.untitled import is_number, reject_apart, say_untitled
-from tercet.io.written import check_arrays
-from tercet.refusals import placed
+from tercet.io.cells import is_number
+from tercet.io.columns import reject_apart, say_untitled
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.trials import ArrayRows, Beside, build, check_times
+from tercet.npz import UnreadableError, read_npy, read_npz
 from tercet.text import listed
-from tercet.triplets import Triplets, restore
+from tercet.titles import COLUMNS, EXTRAS
+from tercet.triplets import Triplets
 
 __all__ = [
     "ARRAY",
-    "FIELDS",
-    "Taken",
+    "array_names",
+    "check_arrays",
     "extras_of",
     "find_comparisons",
-    "keep_valid",
     "known_of",
+    "pack",
     "refuse_columns",
+    "select_rows",
+    "unpack",
 ]
 
 # The names under which an .npz file may have its comparisons, the first that is there.
 _KEYS = ("triplets", "quadruplets", "comparisons", "answers", "array", "x", "arr_0")
-FIELDS = ("observers", "screens", "weights", "response_times")
+_FIELDS = ("observers", "screens", "weights", "response_times")
 
 
-def _matches(source: Source) -> bool:
-    if source.kind in ("npy", "npz"):
+def _matches(file: InputFile) -> bool:
+    if file.kind in ("npy", "npz"):
         return True
-    words = (source.words if source.kind == "text" else None) or []
+    words = (file.words if file.kind == "text" else None) or []
     return len(words) in COLUMNS and all(map(is_number, words))
 
 
-def _read(source: Source, options: Options) -> Reading:
-    refuse_columns(source, options)
-    if source.kind not in ("npy", "npz"):
-        return _read_text(source, options)
-    arrays = unpack(source)
-    cells = find_comparisons(source, arrays)
-    given = options._asdict()
-    fields = extras_of(source.path, arrays) | {
-        field: given[field] for field in ("names", "n_objects") if given[field] is not None
-    }
-    taken = keep_valid(source, cells, fields)
+def _read(file: InputFile, options: Options) -> Reading:
+    refuse_columns(file, options)
+    if file.kind not in ("npy", "npz"):
+        return _read_text(file, options)
+    arrays = unpack(file)
+    cells = find_comparisons(file, arrays)
+    fields, options = extras_of(file.path, arrays, options)
+    found = select_rows(file, cells, fields)
     try:
-        with placed(taken.line):
-            checked = check(taken.cells, **taken.fields, where=taken.where)
+        check_shape(found.cells)
+        return build(found, found.cells, options, found.beside, rows=len(found.cells))
     except RowsError:
         raise
     except InputError as error:
-        raise InputError(f"{source.path}: {error}") from None
-    reading = Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(taken.cells))
-    return reading if taken.times is None else reading.with_times(taken.times)
+        raise InputError(f"{file.path}: {error}") from None
 
 
-class Taken(NamedTuple):
-    """The rows of an array that may be answers, and what is known of them.
-
-    Attributes
-    ----------
-    cells : array
-    fields : dict
-        Of these rows; response times with those that cannot be as unknown.
-    line, where : callable
-        Say where a row is, in its file and with the file.
-    times : Times or None
-    """
-
-    cells: NDArray[Any]
-    fields: dict[str, Any]
-    line: Callable[[int], str]
-    where: Callable[[int], str]
-    times: Times | None
-
-
-def keep_valid(source: Source, cells: NDArray[Any], fields: dict[str, Any]) -> Taken:
+def select_rows(file: InputFile, cells: NDArray[Any], fields: dict[str, Any]) -> ArrayRows:
     """Leave out the rows of an array that cannot be answers; none before some are known."""
     rows = None
-    if source.invalid:
-        rows = np.flatnonzero(source.are_valid(row_number, len(cells)))
-        one_each = {k for k, v in fields.items() if k != "names" and np.shape(v) == (len(cells),)}
-        fields = {k: v[rows] if k in one_each else v for k, v in fields.items()}
+    if file.invalid:
+        rows = np.flatnonzero(file.are_valid(row_number, len(cells)))
+        fields = {k: v[rows] if v.shape == (len(cells),) else v for k, v in fields.items()}
         cells = cells[rows]
 
     def line(row: int) -> str:
@@ -104,21 +84,21 @@ def keep_valid(source: Source, cells: NDArray[Any], fields: dict[str, Any]) -> T
     times, given = None, fields.get("response_times")
     if given is not None and given.ndim == 1 and given.dtype.kind in "iuf":
         times = check_times(given, line)
-        fields = fields | {"response_times": times.seconds}
-    return Taken(cells, fields, line, lambda row: f"{source.path}: {line(row)}", times)
+    beside = Beside(fields, times)
+    return ArrayRows(file.path, cells, beside, line, lambda row: f"{file.path}: {line(row)}")
 
 
-def refuse_columns(source: Source, options: Options) -> None:
+def refuse_columns(file: InputFile, options: Options) -> None:
     """Refuse a map of columns for a file that has no titles."""
     if options.columns:
         raise InputError(
-            f"{source.path}: columns are for tables with titles, and this file is an array "
+            f"{file.path}: columns are for tables with titles, and this file is an array "
             "without any; leave columns out."
         )
 
 
 def find_comparisons(
-    source: Source, arrays: dict[str, NDArray[Any]], keys: tuple[str, ...] = _KEYS
+    file: InputFile, arrays: dict[str, NDArray[Any]], keys: tuple[str, ...] = _KEYS
 ) -> NDArray[Any]:
     """The comparisons among the arrays of a file; the only array, whatever its name."""
     found = next((arrays[key] for key in keys if key in arrays), None)
@@ -127,19 +107,24 @@ def find_comparisons(
     if found is None:
         if "header" in arrays:
             raise InputError(
-                f"{source.path} is a map, which was made of answers; give the answers (in Python: "
+                f"{file.path} is a map, which was made of answers; give the answers (in Python: "
                 "tc.Ensemble.load reads the map)."
             )
         raise InputError(
-            f"{source.path} has no array 'triplets' (or {', '.join(map(repr, keys[1:]))}); arrays "
+            f"{file.path} has no array 'triplets' (or {', '.join(map(repr, keys[1:]))}); arrays "
             f"found: {listed(list(arrays))}."
         )
     return found
 
 
-def extras_of(path: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """What else the arrays of a file say about the comparisons; other arrays are ignored."""
-    keys = {field: [field] for field in FIELDS}
+def extras_of(
+    path: str, arrays: dict[str, NDArray[Any]], options: Options
+) -> tuple[dict[str, Any], Options]:
+    """What else the arrays of a file say about the comparisons; other arrays are ignored.
+
+    Names, and how many objects there are, become options unless the caller says it.
+    """
+    keys = {field: [field] for field in _FIELDS}
     for title, field in EXTRAS.items():
         keys[field] += [title]
     fields: dict[str, Any] = {}
@@ -149,15 +134,15 @@ def extras_of(path: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
             raise InputError(f"{path} has both {found[0]!r} and {found[1]!r}; keep one of them.")
         if found:
             fields[field] = arrays[found[0]]
-    if "names" in arrays:
-        fields["names"] = np.atleast_1d(arrays["names"]).astype(str).tolist()
-    if "n_objects" in arrays:
-        fields["n_objects"] = arrays["n_objects"].tolist()
-    return fields
+    if "names" in arrays and options.names is None:
+        options = options._replace(names=np.atleast_1d(arrays["names"]).astype(str).tolist())
+    if "n_objects" in arrays and options.n_objects is None:
+        options = options._replace(n_objects=arrays["n_objects"].tolist())
+    return fields, options
 
 
-def _read_text(source: Source, options: Options) -> Reading:
-    table = source.headerless
+def _read_text(file: InputFile, options: Options) -> Reading:
+    table = file.headerless
     wrong = next((code for code in table.codes.flat if not is_number(table.unique[code])), None)
     if wrong is not None:
         row = int((table.codes == wrong).any(axis=1).argmax())
@@ -174,15 +159,67 @@ def _read_text(source: Source, options: Options) -> Reading:
     cells = table.numbers_or_text(table.codes)
     if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
         cells = np.array([float(cell) for cell in table.unique])[table.codes]
-    with placed(table.line):
-        checked = check(cells, options.n_objects, options.names, where=table.where)
     note = say_untitled(len(table.header))
-    return Reading(restore(checked), source.path, ARRAY.name, ARRAY.title, len(table), note=note)
+    return build(table, cells, options, Beside({}), rows=len(table), note=note)
+
+
+# --- archives ---------------------------------------------------------------------------------
+
+
+def array_names(file: InputFile) -> frozenset[str]:
+    """The names of the arrays in an .npz file, in lower case; none if it is something else."""
+    if file.kind != "npz":
+        return frozenset()
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
+            return frozenset(name.removesuffix(".npy").lower() for name in archive.namelist())
+    except Exception:  # whatever zipfile says of a damaged file
+        return frozenset()
+
+
+def unpack(file: InputFile) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file by name, in lower case; that of an .npy file is called array."""
+    content = io.BytesIO(file.content)
+    try:
+        if file.kind == "npy":
+            return {"array": read_npy(content)}
+        found = read_npz(
+            content, lambda size: check_size(file.path, size, file.max_bytes, "unpacks to")
+        )
+    except UnreadableError as error:
+        raise InputError(f"{file.path}: {error}") from None
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, array in found.items():
+        if name.lower() in arrays:
+            raise InputError(f"{file.path} has the array {name.lower()!r} twice; keep one of them.")
+        arrays[name.lower()] = array
+    if not arrays:
+        raise InputError(
+            f"{file.path} is a zip archive without arrays. If it is a workbook or a packed "
+            "table, save the table as CSV."
+        )
+    return arrays
+
+
+def pack(arrays: dict[str, Any]) -> bytes:
+    """The content of an .npz file."""
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
+
+
+def check_arrays(path: Path, names: Iterable[str] | None) -> None:
+    """Refuse names that arrays of text cut short."""
+    for name in names or ():
+        if name.endswith("\0"):
+            raise InputError(
+                f"{path}: the name {name!r:.80} ends in a character 0, which is cut off. Rename it."
+            )
 
 
 def known_of(triplets: Triplets) -> dict[str, Any]:
     """The arrays beside the comparisons: names, observers, … where they are known."""
-    arrays = {field: getattr(triplets, field) for field in FIELDS}
+    arrays = {field: getattr(triplets, field) for field in _FIELDS}
     if triplets.names is not None:
         arrays["names"] = np.array(triplets.names)
     return {field: values for field, values in arrays.items() if values is not None}

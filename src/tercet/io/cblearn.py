@@ -20,20 +20,21 @@ from numpy.typing import NDArray
 from tercet.checks import IntArray, check_shape, row_number
 from tercet.errors import DataWarning, InputError
 from tercet.files import write_whole
-from tercet.io.answered import rename
-from tercet.io.archive import array_names, pack, unpack
 from tercet.io.arrays import (
+    array_names,
+    check_arrays,
     extras_of,
     find_comparisons,
-    keep_valid,
     known_of,
+    pack,
     refuse_columns,
+    select_rows,
+    unpack,
 )
-from tercet.io.choices import BESIDE, Choices, beside
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading, Skipped, count_skipped
-from tercet.io.source import Source
-from tercet.io.written import check_arrays
+from tercet.io.cells import Cells
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading, Skipped, count_skipped
+from tercet.io.trials import BESIDE, ArrayRows, Beside, Trials, build, find_beside
 from tercet.refusals import placed, reject_rows
 from tercet.triplets import Triplets, as_triplets
 
@@ -174,97 +175,81 @@ def _votes(response: Any, where: Callable[[int], str] = row_number) -> NDArray[n
 # --- files ------------------------------------------------------------------------------------
 
 
-def _matches(source: Source) -> bool:
-    if source.kind == "npz":
-        names = array_names(source)
+def _matches(file: InputFile) -> bool:
+    if file.kind == "npz":
+        names = array_names(file)
         return bool(names & {*_QUERY} and names & {*_RESPONSE})
-    return source.titles >= {*_TITLES[:3]} and bool(source.titles & {*_RESPONSE})
+    return file.titles >= {*_TITLES[:3]} and bool(file.titles & {*_RESPONSE})
 
 
-def _read(source: Source, options: Options) -> Reading:
-    if source.kind in ("npy", "npz"):
-        return _read_arrays(source, options)
-    table = rename(source.table, options.columns, (*_TITLES, "response", *BESIDE))
-    rows = len(table)
+def _read(file: InputFile, options: Options) -> Reading:
+    if file.kind in ("npy", "npz"):
+        return _read_arrays(file, options)
+    table = file.table.renamed(options.columns, (*_TITLES, "response", *BESIDE))
     places = [table.need(title) for title in _TITLES[:3]]
     last = table.find("l")
     places += [] if last is None else [last]
     response = table.need("response", *_RESPONSE)
-    unanswered = table.blank([response])[:, 0]
-    skipped = count_skipped("without an answer", unanswered, table.line)
-    table = table.take(~unanswered)
+    trials = Trials.of(table).skip(table.blank([response])[:, 0], "without an answer")
+    table = trials.table
     table.reject_blank(places)
     numeric = replace(table, unique=[_WORDS.get(cell.lower(), cell) for cell in table.unique])
     answers = numeric.numbers(response, "response", "1, 0 or -1")
-    found = beside(table)
-    choices = Choices(
-        table.objects(table.codes[:, places], options.names),
-        np.arange(len(table)),
-        found.known,
-        table.line,
-        table.where,
-        found.times,
-    )
-    return _answered(source, options, choices, answers, rows, skipped, table.line)
+    beside = find_beside(table)
+    query, names = table.objects(table.codes[:, places], options.names, positions=True)
+    options = options._replace(names=names)
+    return _answer(table, query, answers, options, beside, trials.rows, trials.skipped)
 
 
-def _read_arrays(source: Source, options: Options) -> Reading:
-    refuse_columns(source, options)
-    arrays = unpack(source)
-    query = find_comparisons(source, arrays, (*_QUERY, "array"))
+def _read_arrays(file: InputFile, options: Options) -> Reading:
+    refuse_columns(file, options)
+    arrays = unpack(file)
+    query = find_comparisons(file, arrays, (*_QUERY, "array"))
     response = next((arrays[key] for key in _RESPONSE if key in arrays), None)
-    known = extras_of(source.path, arrays)
-    names, n_objects = known.pop("names", None), known.pop("n_objects", None)
-    options = Options(
-        n_objects if options.n_objects is None else options.n_objects,
-        names if options.names is None else options.names,
-    )
+    known, options = extras_of(file.path, arrays, options)
     try:
         check_shape(query)
     except InputError as error:
-        raise InputError(f"{source.path}: {error}") from None
+        raise InputError(f"{file.path}: {error}") from None
     answers = np.ones(len(query)) if response is None else response
     for field, values in (*known.items(), ("responses", answers)):
         if values.shape != (len(query),):
             raise InputError(
-                f"{source.path}: {field} must have one entry per query, {len(query)} in all; got "
+                f"{file.path}: {field} must have one entry per query, {len(query)} in all; got "
                 f"shape {values.shape}."
             )
-
-    taken = keep_valid(source, query, known | {"responses": answers})
-    query, answers = taken.cells, taken.fields.pop("responses")
-    choices = Choices(
-        query, np.arange(len(query)), taken.fields, taken.line, taken.where, taken.times
-    )
-    return _answered(source, options, choices, answers, len(query), (), taken.line)
+    found = select_rows(file, query, known | {"responses": answers})
+    fields, times = dict(found.beside.fields), found.beside.times
+    answers = fields.pop("responses")
+    return _answer(found, found.cells, answers, options, Beside(fields, times), len(found.cells))
 
 
-def _answered(
-    source: Source,
-    options: Options,
-    asked: Choices,
+def _answer(
+    found: Cells | ArrayRows,
+    query: NDArray[Any],
     response: NDArray[Any],
+    options: Options,
+    beside: Beside,
     rows: int,
-    skipped: tuple[Skipped, ...],
-    line: Callable[[int], str],
+    skipped: tuple[Skipped, ...] = (),
 ) -> Reading:
     """The queries, each turned as its response says."""
-    with placed(asked.line):
-        votes = _votes(response, asked.where)
-    known = dict(asked.known)
+    with placed(found.line):
+        votes = _votes(response, found.where)
+    fields = dict(beside.fields)
     if (np.abs(votes) > 1).any():
-        if "weights" in known:
-            raise InputError(f"{source.path} has counts and weights; keep one of them.")
-        known["weights"] = np.abs(votes)
+        if "weights" in fields:
+            raise InputError(f"{found.path} has counts and weights; keep one of them.")
+        fields["weights"] = np.abs(votes)
     decided = votes != 0
-    choices = asked._replace(
-        cells=_turn(asked.cells, votes < 0)[decided],
-        choice=asked.choice[decided],
-        known=known,
-    )
-    skipped = (*skipped, *count_skipped(_UNDECIDED, ~decided, line))
-    return choices.read(
-        source.path, options, CBLEARN.name, CBLEARN.title, rows=rows, skipped=skipped
+    return build(
+        found,
+        _turn(query, votes < 0)[decided],
+        options,
+        Beside(fields, beside.times),
+        rows=rows,
+        trial=np.flatnonzero(decided),
+        skipped=(*skipped, *count_skipped(_UNDECIDED, ~decided, found.line)),
     )
 
 

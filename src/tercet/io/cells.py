@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +16,21 @@ from numpy.typing import NDArray
 
 from tercet.checks import natural_key
 from tercet.errors import InputError
-from tercet.io.quotes import check_quotes
 from tercet.refusals import placed, reject_rows
 from tercet.text import counted, listed
 from tercet.titles import find_observer, is_missing
 
-__all__ = ["Cells", "check_columns", "first_row", "make_cells", "read_cells", "read_words"]
+__all__ = [
+    "Cells",
+    "Codes",
+    "check_columns",
+    "first_row",
+    "is_number",
+    "make_cells",
+    "read_cells",
+    "read_words",
+    "whole_numbers",
+]
 
 # As Python writes them, so that 1 and 01 stay apart; 18 digits always fit into int64.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -99,6 +109,29 @@ class Cells:
         """With these titles."""
         return replace(self, header=list(titles))
 
+    def with_columns(self, titles: Sequence[str], codes: Codes) -> Self:
+        """With these columns (rows, columns) in place of its own."""
+        return replace(self, header=list(titles), codes=codes, titles=None)
+
+    def extended(self, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Self:
+        """With more columns on the right."""
+        place = {cell: code for code, cell in enumerate(self.unique)}
+        codes = [[place.setdefault(cell, len(place)) for cell in row] for row in rows]
+        more = np.array(codes, dtype=np.int64).reshape(len(rows), len(titles))
+        return replace(
+            self,
+            header=[*self.header, *titles],
+            titles=None if self.titles is None else [*self.titles, *titles],
+            unique=list(place),
+            codes=np.column_stack([self.codes, more]),
+        )
+
+    def mapped(self, change: Callable[[str], str]) -> Self:
+        """With every cell changed; distinct cells that become the same are one from then on."""
+        place: dict[str, int] = {}
+        codes = [place.setdefault(change(cell), len(place)) for cell in self.unique]
+        return replace(self, unique=list(place), codes=np.array(codes, np.int64)[self.codes])
+
     def reject(
         self, bad: NDArray[np.bool_], problem: Callable[[int], str], cure: str, reason: str
     ) -> None:
@@ -135,10 +168,17 @@ class Cells:
             )
         return place
 
-    def renamed(self, columns: Mapping[str, str] | None) -> Self:
-        """With our words over the columns that ``columns`` maps them to (ours → the file's)."""
+    def renamed(
+        self, columns: Mapping[str, str] | None, known: Sequence[str] | None = None
+    ) -> Self:
+        """With our words over the columns that ``columns`` maps them to (ours → the file's).
+
+        ``known`` are the words that a format has; others are refused.
+        """
         if not columns:
             return self
+        if known is not None:
+            _check_words(columns, known)
         header = list(self.header)
         for word, title in columns.items():
             matching = [i for i, each in enumerate(self.header) if each == title]
@@ -201,11 +241,27 @@ class Cells:
             values[code] = int(cell.partition(".")[0])
         return values[codes]
 
-    def objects(self, codes: Codes, names: Iterable[str] | None) -> NDArray[Any]:
-        """Objects: names, or their numbers if all of them are integers and ``names`` has none."""
-        if any(_INTEGER.fullmatch(str(name).strip()) for name in names or ()):
-            return self.text(codes)
-        return self.numbers_or_text(codes)
+    def used(self) -> list[str]:
+        """The distinct cells that occur, in the order of their codes."""
+        return [self.unique[code] for code in np.unique(self.codes).tolist()]
+
+    def objects(
+        self, codes: Codes, names: Iterable[str] | None, *, positions: bool = False
+    ) -> tuple[NDArray[Any], Iterable[str] | None]:
+        """The objects of these codes, by number or by name, and the names of all objects.
+
+        Where names are given, cells are names; with ``positions`` they may be numbers too, unless
+        a name looks like one.
+        """
+        if names is None:
+            return self.numbered(codes)
+        if positions and not any(_INTEGER.fullmatch(str(name).strip()) for name in names):
+            cells = self.numbers_or_text(codes)
+            if cells.dtype != object:
+                return cells, names
+        place = {name: i for i, name in enumerate(names)}
+        numbers = np.array([place.get(cell, -1) for cell in self.unique], dtype=np.int64)[codes]
+        return self.text(codes) if (numbers < 0).any() else numbers, names  # `check` says which
 
     def numbered(self, codes: Codes) -> tuple[NDArray[Any], tuple[str, ...] | None]:
         """Objects by their numbers, and their names; no names if all of the cells are integers.
@@ -352,7 +408,7 @@ def _rows(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]
         for row in reader:
             width = width or len(row)
             if len(taken) > 1:
-                check_quotes(f"{path}, line {end + 1}", taken, delimiter, width)
+                _check_quotes(f"{path}, line {end + 1}", taken, delimiter, width)
             taken.clear()
             end = reader.line_num
             if row and not (len(row) == 1 and not row[0].strip()):
@@ -368,6 +424,28 @@ def _remember(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
+def _check_quotes(where: str, lines: Sequence[str], delimiter: str, width: int) -> None:
+    """Refuse a row over several lines if a stray quote joined them.
+
+    The quotes must close, each where the cell ends, and there must be as many cells as in the
+    first row (``width``). And what lies within the quotes must not be the rest of a row, whole
+    rows, and the start of a row. ``where`` is the first line, for the error.
+    """
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        sensible = len(rows) == 1 and len(rows[0]) == width
+    except csv.Error:
+        sensible = False
+    # How many cells each line has, were its quotes but letters.
+    alone = (line.count(delimiter) + 1 for line in lines if line.strip('" \t\n'))
+    if not sensible or all(each == width for each in alone):
+        raise InputError(
+            f'{where}: a quote (") opens a cell here that runs over the end of the line, and '
+            f"{len(lines)} lines would become one row. Remove the quote, or write it twice and "
+            "put the cell into quotes."
+        )
+
+
 def check_columns(columns: object) -> None:
     """Raise unless it maps our words to the titles of a file, or is None."""
     if columns is not None and not isinstance(columns, Mapping):
@@ -375,3 +453,40 @@ def check_columns(columns: object) -> None:
             "columns takes our words and the file's titles, such as {'anchor': 'probe'}, got "
             f"{columns!r}."
         )
+
+
+def _check_words(columns: Mapping[str, str], known: Sequence[str]) -> None:
+    """Raise where a column is to be taken as what the format does not have, or as two things."""
+    for word in columns:
+        if word not in known:
+            raise InputError(
+                f"columns: {word!r} is not known for this format; known are {', '.join(known)}."
+            )
+    for word, other in itertools.combinations(columns, 2):
+        if columns[word] == columns[other]:
+            raise InputError(
+                f"columns: {columns[word]!r} is given for both {word!r} and {other!r}."
+            )
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, whole or not."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def whole_numbers(table: Cells) -> Cells:
+    """The table with 3 for 3.0: programs write numbers so in a column that has a gap."""
+    return table.mapped(_whole)
+
+
+def _whole(cell: str) -> str:
+    start, dot, end = cell.partition(".")
+    whole = dot and start.isascii() and start.isdigit() and end.strip("0") == ""
+    return start if whole else cell

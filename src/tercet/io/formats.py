@@ -1,40 +1,304 @@
-"""The formats tercet knows, and how it tells them apart."""
+"""The table of formats; read_file, read_triplets and write_triplets, which find theirs in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from tercet.io.reading import Options, Reading
-from tercet.io.source import Source
-from tercet.triplets import Triplets
+from tercet.bounded import MAX_BYTES
+from tercet.errors import InputError, RowsError
+from tercet.io.arrays import ARRAY
+from tercet.io.cblearn import CBLEARN
+from tercet.io.cells import check_columns
+from tercet.io.columns import UNKNOWN, UnknownColumnsError, guesses
+from tercet.io.inputfile import InputFile
+from tercet.io.jspsych import JSPSYCH
+from tercet.io.mlds import MLDS_QUADS, MLDS_TRIADS
+from tercet.io.nextml import NEXT
+from tercet.io.oneofthree import MOST_CENTRAL, ODD_ONE_OUT
+from tercet.io.parquet import PARQUET, import_pyarrow
+from tercet.io.psychopy import LEFT_RIGHT, PSYCHOPY
+from tercet.io.reading import Format, Options, Reading, Skipped
+from tercet.io.salmon import SALMON
+from tercet.io.screens import SCREENS
+from tercet.io.tidy import TIDY
+from tercet.io.triplettools import TRIPLETTOOLS
+from tercet.text import alike, list_alike
+from tercet.triplets import Triplets, as_triplets
 
-__all__ = ["Format"]
+__all__ = ["FORMATS", "find_writer", "read_file", "read_opened", "read_triplets", "write_triplets"]
+
+# All formats, in the order in which a file is held against them. A new one is a file with its
+# `Format`, whose reader ends in `trials.build`, and a line here.
+FORMATS: tuple[Format, ...] = (
+    PARQUET,
+    CBLEARN,
+    ARRAY,
+    NEXT,
+    PSYCHOPY,
+    JSPSYCH,
+    TRIPLETTOOLS,
+    SALMON,
+    LEFT_RIGHT,
+    TIDY,
+    ODD_ONE_OUT,
+    MOST_CENTRAL,
+    SCREENS,
+    MLDS_QUADS,
+    MLDS_TRIADS,
+)
+_BY_SUFFIX = {".npy": "array", ".npz": "array", ".parquet": "parquet"}
 
 
-class Format(NamedTuple):
-    """A format of files.
+def read_file(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the word people use
+    columns: Mapping[str, str] | None = None,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    delimiter: str | None = None,
+    skip_invalid: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Reading:
+    """Read answers from a file, with what was left out and why.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-        How it is asked for, such as "salmon".
-    title : str
-        In words, such as "Salmon CSV".
-    looks : str
-        What it is recognised by, in words, for the documentation.
-    matches : callable
-        Whether a file looks like it. Never raises for files of other formats.
-    read : callable
-        Reads a file of this format, or says what is wrong with it.
-    write : callable, optional
-        Writes Triplets in this format, all of the file or nothing.
-    """
+    path : path
+        Text in UTF-8 (CSV, TSV, whitespace, JSON), which may be gzipped; .npy, .npz or Parquet.
+    format : str, optional
+        The name of a format, see `tercet.io.FORMATS`; by default it is recognised.
+    columns : mapping of str to str, optional
+        Which columns of the file to take as ours, such as ``{"anchor": "probe", "near": "chosen",
+        "far": "other", "observer": "participant"}``. The format is recognised by our words
+        as if the file had them for titles.
+    n_objects : int, optional
+        How many objects there are, if the last ones may not occur.
+    names : sequence of str, optional
+        The names of all objects; the cells are then names, even if they look like integers.
+    delimiter : str, optional
+        The character between cells; by default a comma, a semicolon or a tab, as the file has.
+    skip_invalid : bool
+        Whether to leave out rows that cannot be answers, such as one whose winner was not shown,
+        and go on; they are counted and listed in `Reading.skipped`. By default they are an error.
+    max_bytes : int
+        The most that may be read from the file, unpacked if it is packed; 2 GiB by default.
 
-    name: str
-    title: str
-    looks: str
-    matches: Callable[[Source], bool]
-    read: Callable[[Source, Options], Reading]
-    write: Callable[[Triplets, Path], None] | None = None
+    Returns
+    -------
+    Reading
+    """
+    check_columns(columns)
+    file = InputFile(path, delimiter, max_bytes=max_bytes)
+    return read_opened(file, format, Options(n_objects, names, columns), skip_invalid)
+
+
+def read_opened(
+    file: InputFile, name: str | None, options: Options, skip_invalid: bool = False
+) -> Reading:
+    """Read answers from a file that was looked at before; see `read_file`.
+
+    A pipe can be read only once.
+    """
+    names: Any = options.names
+    if names is not None and not isinstance(names, str):
+        if not isinstance(names, Iterable):
+            raise InputError(f"names must be a list of strings, got {names!r:.80}.")
+        names = list(names)  # they are looked at more than once
+        file.add_names(map(str, names))
+    file.add_titles(options.columns or ())
+    options = options._replace(names=names)
+    try:
+        chosen = recognise(file) if name is None else find_format(name)
+        reading = _read(chosen, file, options, skip_invalid)
+    except UnknownColumnsError as error:
+        said = (str(error), _advice(file, options, error), error.otherwise)
+        raise InputError(" ".join(filter(None, said))) from None
+    return replace(
+        reading,
+        note=" ".join(filter(None, (reading.note, _say_alike(reading.triplets)))),
+        columns=options.columns,
+        named=names is not None,
+        skip_invalid=skip_invalid,
+    )
+
+
+def _say_alike(triplets: Triplets) -> str:
+    """Observers that may be one, as where files were put together; of objects `diagnose` tells."""
+    observers = triplets.observers
+    if observers is None or observers.dtype.kind != "U":
+        return ""
+    if not (groups := alike(dict.fromkeys(observers.tolist()))):
+        return ""
+    return f"Taken as different observers, though they look alike: {list_alike(groups)}."
+
+
+def _read(chosen: Format, file: InputFile, options: Options, skip_invalid: bool) -> Reading:
+    """Read the file, as often as it has kinds of rows that cannot be answers."""
+    skipped: list[Skipped] = []
+    while True:
+        try:
+            reading = chosen.read(file, options)
+        except RowsError as error:
+            if not error.reason or file.invalid.issuperset(error.places):
+                raise
+            if not skip_invalid:
+                error.hint = "To leave such rows out, counted and listed, use skip_invalid=True."
+                raise
+            file.invalid.update(error.places)
+            count, first = len(error.places), error.places[0]
+            skipped.append(Skipped(error.reason, count, first, tuple(error.places)))
+        else:
+            return replace(
+                reading,
+                format=chosen.name,
+                title=chosen.title,
+                rows=reading.rows + len(file.invalid),
+                skipped=(*reading.skipped, *skipped),
+            )
+
+
+def _advice(file: InputFile, options: Options, error: UnknownColumnsError) -> str:
+    """What to do about columns that are not known: the likely map, where it can be guessed."""
+    if not error.titled:
+        return ""
+    if options.columns is None:
+        table = file.cells if file.kind == "text" else error.table
+        likely = list(guesses(table))
+        columns = next((each for each in likely if _reads(file, options, each)), None)
+        columns = columns or next(iter(likely), None)
+        if columns is not None:
+            unclear = UNKNOWN in columns.values()
+            which = f", where {UNKNOWN} is the column of what both sides were compared with"
+            return f"Likely: columns={columns!r}{which if unclear else ''}."
+    return (
+        "Rename them, or say which is which with columns, on the command line --columns "
+        "anchor=…,near=…,far=… (where sides were shown, anchor=…,left=…,right=…,response=…)."
+    )
+
+
+def _reads(file: InputFile, options: Options, columns: Mapping[str, str]) -> bool:
+    """Whether the file can be read with such a map."""
+    titled = file.with_titles(columns)
+    try:
+        recognise(titled).read(titled, options._replace(columns=columns))
+    except InputError:
+        return False
+    return True
+
+
+def read_triplets(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    delimiter: str | None = None,
+    skip_invalid: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Triplets:
+    """Read answers from a file; a `DataWarning` counts the rows that were left out.
+
+    Parameters
+    ----------
+    path : path
+        A tidy table has a header with the columns anchor, near, far (or a, b, c, d: a–b is closer
+        than c–d), and perhaps observer, screen, response_time (in seconds) or response_time_ms, and
+        weight or count, in any order and case; other columns are ignored. A file without a header
+        has just the 3 or 4 columns. Objects are numbers from 0 if all of them are integers, and
+        names if not. Files of other programs are recognised.
+    format, columns, n_objects, names, delimiter, skip_invalid, max_bytes
+        As in `read_file`.
+    """
+    reading = read_file(
+        path,
+        format=format,
+        columns=columns,
+        n_objects=n_objects,
+        names=names,
+        delimiter=delimiter,
+        skip_invalid=skip_invalid,
+        max_bytes=max_bytes,
+    )
+    reading.warn(stacklevel=3)
+    return reading.triplets
+
+
+def recognise(file: InputFile) -> Format:
+    """The first format that the file looks like; a tidy table if it looks like none."""
+    found = next((each for each in FORMATS if each.matches(file)), TIDY)
+    if found is TIDY and file.kind == "json":
+        file.json  # noqa: B018 - where it is not even that, this says on which line
+        raise InputError(
+            f"{file.path} is JSON, but none that is known here (NEXT, jsPsych, Food-100); say "
+            "which with format, or save the answers as a table."
+        )
+    return found
+
+
+def find_format(name: str) -> Format:
+    """The format of that name."""
+    for each in FORMATS:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in FORMATS)
+    raise InputError(f"there is no format {name!r}; known are {known}.")
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def write_triplets(
+    triplets: Any,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - the word people use
+) -> None:
+    """Write answers to a file that `read_triplets` reads, all of it or nothing.
+
+    In a tidy table objects are written by name if they have names, and observer, screen, weight
+    and response_time if they are known. A path ending in .tsv is separated by tabs, and one ending
+    in .gz is compressed. A table does not hold the order of the names or objects that never occur:
+    read it with ``names=triplets.names`` (or ``n_objects``) to get the same Triplets back.
+
+    Parameters
+    ----------
+    triplets : Triplets, (m, 3) or (m, 4) array, or data frame
+        The answers.
+    path : path
+        Where to; a file of that name is replaced.
+    format : str, optional
+        The name of a format that can be written; by default by the ending of the path, a tidy
+        table where that says nothing.
+    """
+    answers = triplets if isinstance(triplets, Triplets) else as_triplets(triplets)
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; give the name of a file in it.")
+    write = find_writer(target, format)
+    try:
+        write(answers, target)
+    except BrokenPipeError:  # whoever reads from a pipe has had enough
+        raise
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{target} cannot be written: {error.object!r} has a character that no text file can "
+            "hold (half of a pair of surrogates)."
+        ) from None
+
+
+def find_writer(path: Path, name: str | None) -> Callable[[Triplets, Path], None]:
+    """What writes that format, or that of the ending; an error where nothing can."""
+    chosen = find_format(name or _BY_SUFFIX.get(path.suffix.lower(), TIDY.name))
+    if chosen.write is None:
+        known = ", ".join(each.name for each in FORMATS if each.write is not None)
+        raise InputError(f"files of format {chosen.name!r} can only be read; to write: {known}.")
+    if chosen is PARQUET:
+        import_pyarrow(path)
+    return chosen.write

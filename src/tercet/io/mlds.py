@@ -17,17 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.answers.questions import find_questions
-from tercet.checks import EXTRAS, row_number
+from tercet.checks import row_number
 from tercet.errors import InputError
 from tercet.files import write_whole
-from tercet.io.answered import named, rename
 from tercet.io.cells import Cells
-from tercet.io.choices import BESIDE, Choices, beside, reject_equal
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading, count_skipped
-from tercet.io.source import Source
-from tercet.io.written import check_text, texts_of
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.tidy import check_text, texts_of
+from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
 from tercet.tables import to_csv
+from tercet.titles import EXTRAS
 from tercet.triplets import Triplets
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
@@ -45,36 +44,28 @@ def _stimuli(n: int) -> list[str]:
     return [f"s{k}" for k in range(1, n + 1)]
 
 
-def _matches(source: Source, n: int) -> bool:
-    titles = source.titles
+def _matches(file: InputFile, n: int) -> bool:
+    titles = file.titles
     if not titles >= set(_stimuli(n)) or not titles & set(_RESPONSE):
         return False
     return n == 4 or "s4" not in titles
 
 
-def _read(source: Source, options: Options, n: int) -> Reading:
-    chosen = MLDS_QUADS if n == 4 else MLDS_TRIADS
-    table = rename(source.table, options.columns, (*_RESPONSE, *_stimuli(n), *BESIDE))
-    rows = len(table)
+def _read(file: InputFile, options: Options, n: int) -> Reading:
+    table = file.table.renamed(options.columns, (*_RESPONSE, *_stimuli(n), *BESIDE))
     places = [table.need(title) for title in _stimuli(n)]
     resp = table.need(*_RESPONSE)
-    unanswered = table.blank([resp])[:, 0]
-    skipped = count_skipped("without an answer", unanswered, table.line)
-    table = table.take(~unanswered)
+    trials = Trials.of(table).skip(table.blank([resp])[:, 0], "without an answer")
+    table = trials.table
     table.reject_blank(places)
     larger = _answers(table, resp)
-    for first, second in ((0, 1), (2, 3)) if n == 4 else ((0, 1), (1, 2), (0, 2)):
-        cure = "They are stimuli that differ; correct or remove the line."
-        reject_equal(table, places[first], places[second], cure)
+    different = ((0, 1), (2, 3)) if n == 4 else ((0, 1), (1, 2), (0, 2))
+    cure = "They are stimuli that differ; correct or remove the line."
+    reject_equal(table, [(places[i], places[j]) for i, j in different], cure)
     order = (_QUAD if n == 4 else _TRIAD)[larger]
     codes = np.take_along_axis(table.codes[:, places], order, axis=1)
     numbers, names = _number(table, codes, options)
-    found = beside(table)
-    choices = Choices(
-        numbers, np.arange(len(table)), found.known, table.line, table.where, found.times
-    )
-    options = options._replace(names=names)
-    return choices.read(table.path, options, chosen.name, chosen.title, rows=rows, skipped=skipped)
+    return trials.build(numbers, options._replace(names=names), find_beside(table))
 
 
 def _answers(table: Cells, resp: int) -> Ints:
@@ -100,7 +91,7 @@ def _number(table: Cells, codes: Ints, options: Options) -> tuple[Ints, list[str
         names = _in_order(table, codes, labels, options.n_objects)
         place = {name: i for i, name in enumerate(names)}
     else:
-        names = named(options)
+        names = options.listed_names()
         place = {_label(str(name)): i for i, name in enumerate(names)}
         ranks = {str(i + 1): i for i in range(len(names))}
         if not place.keys() >= {*labels.values()}:

@@ -6,16 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from tercet.errors import InputError
-from tercet.io.answered import Answered, by_position, nearest_of, skip, translate
 from tercet.io.cells import Cells, make_cells
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
-from tercet.io.source import Source
-from tercet.io.stimuli import name_by_number
-from tercet.io.times import read_times
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.stimuli import name_by_label, name_by_position
+from tercet.io.trials import Trials, read_times, split_choice
 from tercet.text import listed, shown
 
 __all__ = ["NEXT"]
@@ -23,19 +19,19 @@ __all__ = ["NEXT"]
 _KEY = "participant_responses"
 _LABELS = ("center", "left", "right")
 _HEADER = ("center", "left", "right", *("name",) * 3, "winner", "observer", "time", "problem")
-_WINNER, _OBSERVER, _TIME, _PROBLEM = 6, 7, 8, 9
+_WINNER, _TIME, _PROBLEM = 6, 8, 9
 
 
-def _matches(source: Source) -> bool:
-    if source.kind != "json" or f'"{_KEY}"'.encode() not in source.content:
+def _matches(file: InputFile) -> bool:
+    if file.kind != "json" or f'"{_KEY}"'.encode() not in file.content:
         return False
-    return isinstance(source.json, dict) and _KEY in source.json
+    return isinstance(file.json, dict) and _KEY in file.json
 
 
-def _read(source: Source, options: Options) -> Reading:
+def _read(file: InputFile, options: Options) -> Reading:
     if options.columns:
         raise InputError("columns is for tables; a JSON of NEXT has none.")
-    table = source.keep_valid(_table(source))
+    table = file.keep_valid(_table(file))
     problems = table.text(table.column(_PROBLEM))
     table.reject(
         problems != "",
@@ -43,32 +39,23 @@ def _read(source: Source, options: Options) -> Reading:
         "Correct or remove it.",
         "whose winner was not shown",
     )
-    trials = Answered(table, len(table))
-    trials = skip(trials, table.blank([_WINNER])[:, 0], "without a winner")
+    trials = Trials.of(table).skip(table.blank([_WINNER])[:, 0], "without a winner")
     table = trials.table
-    center, left, right, winner = (trials.text(i) for i in (0, 1, 2, _WINNER))
-    objects = np.column_stack([center, *nearest_of(trials, left, right, winner, "winner")])
-    names = None
+    center, left, right, winner = (table.column(i) for i in (0, 1, 2, _WINNER))
+    objects = trials.objects(center, *split_choice(table, left, right, winner, "winner"))
+    named = None
     if options.names is None:
-        names = name_by_number(table, objects, [0, 1, 2], [3, 4, 5])
-    objects = by_position(trials, objects, options) if names is None else translate(objects, names)
-    return trials.read(
-        objects,
-        options,
-        NEXT.name,
-        NEXT.title,
-        names=None if names is None else list(names.values()),
-        observer=_OBSERVER,
-        times=read_times(table, _TIME),
-    )
+        named = name_by_label(objects, table, [0, 1, 2], [3, 4, 5])
+    objects, names = named or (name_by_position(objects, options), None)
+    return trials.read(objects, options, names=names, times=read_times(table, _TIME))
 
 
-def _table(source: Source) -> Cells:
+def _table(file: InputFile) -> Cells:
     """One row for every response, under `_HEADER`."""
     rows, places = [], []
     key = ""
-    for place, observer, response in _responses(source):
-        where = f"{source.path}, participant {place}"
+    for place, observer, response in _responses(file):
+        where = f"{file.path}, participant {place}"
         targets = _targets(where, response)
         found = "index" if all("index" in target for target in targets) else "target_id"
         key = key or found
@@ -90,30 +77,30 @@ def _table(source: Source) -> Cells:
         )
         places.append(place)
     if not rows:
-        raise InputError(f"{source.path} has no responses; at least one answer is needed.")
-    table = make_cells(source.path, _HEADER, rows, places)
-    return replace(table, unit="participant", named=source.named)
+        raise InputError(f"{file.path} has no responses; at least one answer is needed.")
+    table = make_cells(file.path, _HEADER, rows, places)
+    return replace(table, unit="participant", named=file.named)
 
 
-def _responses(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _responses(file: InputFile) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Where every response is, who gave it, and what it is."""
-    content = source.json
+    content = file.json
     responses = content.get(_KEY) if isinstance(content, dict) else None
     if not isinstance(responses, dict):
         raise InputError(
-            f"{source.path}: a JSON of NEXT has {_KEY!r}, with the responses of every participant."
+            f"{file.path}: a JSON of NEXT has {_KEY!r}, with the responses of every participant."
         )
     for observer, given in responses.items():
         if not isinstance(given, list):
             raise InputError(
-                f"{source.path}, participant {observer!r}: responses must be a list, got "
+                f"{file.path}, participant {observer!r}: responses must be a list, got "
                 f"{type(given).__name__}."
             )
         for number, response in enumerate(given, start=1):
             place = f"{observer!r}, response {number}"
             if not isinstance(response, dict):
                 raise InputError(
-                    f"{source.path}, participant {place}: this is no response but {response!r:.80}."
+                    f"{file.path}, participant {place}: this is no response but {response!r:.80}."
                 )
             yield place, observer, response
 

@@ -14,12 +14,10 @@ from tercet.bounded import check_size
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells, make_cells
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
-from tercet.io.source import Source
-from tercet.io.tidy import columns_of, read_columns
-from tercet.io.untitled import UnknownColumnsError
-from tercet.io.written import check_table, texts_of
+from tercet.io.columns import UnknownColumnsError
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.tidy import check_table, columns_of, read_columns, texts_of
 from tercet.titles import EXTRAS, find_columns, find_times, is_missing
 from tercet.triplets import Triplets
 
@@ -38,26 +36,26 @@ def import_pyarrow(path: str | Path) -> Any:
     return pyarrow
 
 
-def _matches(source: Source) -> bool:
-    return source.kind == "parquet"
+def _matches(file: InputFile) -> bool:
+    return file.kind == "parquet"
 
 
-def _read(source: Source, options: Options) -> Reading:
-    path = source.path
-    if source.kind != "parquet":
+def _read(file: InputFile, options: Options) -> Reading:
+    path = file.path
+    if file.kind != "parquet":
         raise InputError(f"{path} is not a Parquet file: it does not begin with PAR1.")
     pyarrow = import_pyarrow(path)
     damage = (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError)
     try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.content))
-        titles = list(file.schema_arrow.names)
+        parquet = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(file.content))
+        titles = list(parquet.schema_arrow.names)
     except damage as error:
         raise refuse_parquet(path, error) from None
     table = make_cells(path, titles, [], []).renamed(options.columns)
     header = table.header
 
     def is_blank(place: int) -> bool:
-        cells, found = encode_column(pyarrow, file.read(columns=[titles[place]]).column(0))
+        cells, found = encode_column(pyarrow, parquet.read(columns=[titles[place]]).column(0))
         return all(is_missing(cells[i]) for i in set(found.tolist()) if i >= 0)
 
     try:
@@ -69,28 +67,28 @@ def _read(source: Source, options: Options) -> Reading:
     if (time := find_times(header)) is not None:
         extras["response_times"] = time
     places = [*columns, *extras.values()]
-    _check_size(source, file, places)
+    _check_size(file, parquet, places)
     try:
-        wanted = file.read(columns=[titles[i] for i in places]).unify_dictionaries()
+        wanted = parquet.read(columns=[titles[i] for i in places]).unify_dictionaries()
         parts = [encode_column(pyarrow, wanted.column(titles[i])) for i in places]
     except damage as error:
         raise refuse_parquet(path, error) from None
     if not len(wanted):
         raise InputError(f"{path} has a header but no answers; at least one answer is needed.")
     table = _make_table(path, [header[i] for i in places], parts)
-    table = replace(table, titles=[titles[i] for i in places], named=source.named)
-    return read_columns(source.keep_valid(table), options, PARQUET.name, PARQUET.title)
+    table = replace(table, titles=[titles[i] for i in places], named=file.named)
+    return read_columns(file.keep_valid(table), options)
 
 
-def _check_size(source: Source, file: Any, places: Sequence[int]) -> None:
+def _check_size(file: InputFile, parquet: Any, places: Sequence[int]) -> None:
     """Refuse a table that unpacks to more than allowed, by what the file says of its parts.
 
     Of its columns it is not asked: pyarrow ends the process where a damaged file says nonsense.
     """
-    about = file.metadata
+    about = parquet.metadata
     size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
     cells = 8 * about.num_rows * len(places)  # one value a million times takes no room in the file
-    check_size(source.path, max(size, cells), source.max_bytes, "unpacks to")
+    check_size(file.path, max(size, cells), file.max_bytes, "unpacks to")
 
 
 def refuse_parquet(path: str, error: Exception) -> InputError:

@@ -1,29 +1,31 @@
-"""Answers as PsychoPy, a program for experiments, writes them: a CSV with a column map.
+"""Two choices, on the left and on the right, and a response: PsychoPy's CSV, or any other table.
 
 The experimenter names the columns, so a map says which are the anchor, the stimuli on the left and
-on the right, and the response. PsychoPy adds columns of its own, such as ``key_resp.keys``,
-``key_resp.rt`` (in seconds), ``mouse.clicked_name`` and ``participant``.
+on the right, and the response. PsychoPy, a program for experiments, adds columns of its own, such
+as ``key_resp.keys``, ``key_resp.rt`` (in seconds), ``mouse.clicked_name`` and ``participant``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from tercet.errors import InputError
-from tercet.io.answered import Answered, rename, shorten, skip
 from tercet.io.cells import Cells
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
-from tercet.io.source import Source
-from tercet.io.stimuli import Text
-from tercet.io.times import Times, read_times
-from tercet.text import listed, listing
+from tercet.io.stimuli import shorten
+from tercet.io.trials import Times, Trials, read_times
+from tercet.text import listed
 from tercet.titles import TIME_WORDS, find_times
 
-__all__ = ["PSYCHOPY", "read_sides"]
+__all__ = ["LEFT_RIGHT", "PSYCHOPY"]
+
+_PSYCHOPY = "a CSV of PsychoPy"
+_LEFT_RIGHT = "a table of choices on the left and on the right"
 
 _WORDS = ("anchor", "left", "right", "near", "far", "response", "observer", *TIME_WORDS, *KEYS)
 _SIGNS = {"expname", "framerate", "psychopyversion", "participant", "session", "date"}
@@ -32,37 +34,36 @@ _BOOKKEEPING = (".thisrepn", ".thistrialn", ".thisn", ".thisindex", ".ran", ".st
 _EXAMPLE = "anchor=probe,left=image_left,right=image_right,response=key_resp.keys"
 
 
-def _matches(source: Source) -> bool:
-    titles = source.titles
+def _is_psychopy(file: InputFile) -> bool:
+    titles = file.titles
     if "psychopyversion" in titles:
         return True
     loops = any(title.endswith((".thisn", ".thisrepn", ".thistrialn")) for title in titles)
     return loops and len(titles & _SIGNS) >= 2
 
 
-def _read(source: Source, options: Options) -> Reading:
-    return read_sides(source, options, PSYCHOPY.name, PSYCHOPY.title)
+def _is_left_right(file: InputFile) -> bool:
+    return file.titles >= {"anchor", "left", "right", "response"}
 
 
-def read_sides(source: Source, options: Options, name: str, title: str) -> Reading:
+def _read(file: InputFile, options: Options, title: str) -> Reading:
     """Read a table whose columns are pointed out: anchor, left, right and response.
 
-    Or anchor, near and far, where these stand in columns of their own.
+    Or anchor, near and far, where these stand in columns of their own. ``title`` says what it is.
     """
     columns, keys = split_keys(options.columns)
-    table = rename(source.table, columns, _WORDS)
+    table = file.table.renamed(columns, _WORDS)
     direct = table.find("near") is not None and table.find("far") is not None
     words = ("anchor", "near", "far") if direct else ("anchor", "left", "right")
-    places = [_place(table, word, source.table.header, title) for word in words]
-    trials = Answered(table, len(table))
+    places = [_place(table, word, file.table.header, title) for word in words]
     empty = np.logical_and.reduce(table.blank(places), axis=1)
-    trials = skip(trials, empty, f"without {', '.join(words[:2])} and {words[2]}")
+    trials = Trials.of(table).skip(empty, f"without {', '.join(words[:2])} and {words[2]}")
     time = None
     if direct:
         none = np.logical_and.reduce(trials.table.blank(places[1:]), axis=1)
-        trials = skip(trials, none, "without an answer")
+        trials = trials.skip(none, "without an answer")
         trials.table.reject_blank(places)
-        objects = np.column_stack([trials.text(place) for place in places])
+        objects = trials.objects(*(trials.table.column(place) for place in places))
     else:
         response, time = _response(trials.table, columns.get("response", ""))
         trials, objects = _choices(trials, places, response, keys)
@@ -70,27 +71,19 @@ def read_sides(source: Source, options: Options, name: str, title: str) -> Readi
     table = trials.table
     if (own := find_times(table.header)) is not None:
         time = own
-    return trials.read(
-        objects,
-        options,
-        name,
-        title,
-        names=names,
-        observer=table.find_observer(),
-        times=None if time is None else _times(table, time),
-    )
+    times = None if time is None else _times(table, time)
+    return trials.read(objects, options, names=names, times=times)
 
 
 def _place(table: Cells, word: str, titles: list[str], title: str) -> int:
     place = table.find(word)
     if place is None:
         theirs = [title for title in titles if title and not _is_own(title.lower())]
-        found = listing(theirs, range(len(theirs)), limit=30)
         raise InputError(
             f"{table.path}: this is {title}, where the experimenter names the columns; "
             f"say which is the {word!r}, such as columns {_EXAMPLE}. If one column has the "
             "stimulus that was chosen and one the other, they are near and far. Columns found: "
-            f"{found}."
+            f"{listed(theirs, 30)}."
         )
     return place
 
@@ -121,20 +114,22 @@ def _response(table: Cells, title: str) -> tuple[int, int | None]:
 
 
 def _choices(
-    trials: Answered, places: list[int], response: int, keys: Keys | None
-) -> tuple[Answered, Text]:
-    """The trials with a response, and anchor, near and far (m, 3) of each."""
-    trials = skip(trials, unanswered(trials.table, response), "without a response")
-    several = np.array([_is_several(word) for word in trials.text(response)])
-    trials = skip(trials, several, "with several responses")
-    trials.table.reject_blank(places)
-    anchor, left, right = (trials.text(place) for place in places)
-    sides = tell_sides(trials, trials.text(response), left, right, keys)
-    objects = np.column_stack(
-        [anchor, np.where(sides == 0, left, right), np.where(sides == 0, right, left)]
-    )
-    other = sides < 0
-    return skip(trials, other, f"with a response that is not {keys}"), objects[~other]
+    trials: Trials, places: list[int], response: int, keys: Keys | None
+) -> tuple[Trials, Cells]:
+    """The trials with a response, and anchor, near and far of each."""
+    trials = trials.skip(unanswered(trials.table, response), "without a response")
+    several = np.array([_is_several(cell) for cell in trials.table.unique], dtype=bool)
+    trials = trials.skip(several[trials.table.column(response)], "with several responses")
+    table = trials.table
+    table.reject_blank(places)
+    anchor, left, right = (table.column(place) for place in places)
+    responses = table.text(table.column(response))
+    sides = tell_sides(table, responses, table.text(left), table.text(right), keys)
+    near, far = np.where(sides == 0, (left, right), (right, left))
+    objects, other = trials.objects(anchor, near, far), sides < 0
+    if not other.any():
+        return trials, objects
+    return trials.skip(other, f"with a response that is not {keys}"), objects.take(~other)
 
 
 def _is_several(word: str) -> bool:
@@ -143,14 +138,21 @@ def _is_several(word: str) -> bool:
 
 def _times(table: Cells, place: int) -> Times:
     """Response times (m,), which may each be in a list of one."""
-    plain = [cell.removeprefix("[").removesuffix("]") for cell in table.unique]
-    return read_times(replace(table, unique=plain), place)
+    bare = [cell.removeprefix("[").removesuffix("]") for cell in table.unique]
+    return read_times(replace(table, unique=bare), place)
 
 
 PSYCHOPY = Format(
     "psychopy",
-    "a CSV of PsychoPy",
+    _PSYCHOPY,
     "columns psychopyVersion; or a loop, such as trials.thisN, with participant and date",
-    _matches,
-    _read,
+    _is_psychopy,
+    partial(_read, title=_PSYCHOPY),
+)
+LEFT_RIGHT = Format(
+    "left-right",
+    _LEFT_RIGHT,
+    "columns anchor, left, right, response",
+    _is_left_right,
+    partial(_read, title=_LEFT_RIGHT),
 )

@@ -1,22 +1,23 @@
-"""What was read from a file, and what was not."""
+"""A format, what is asked of its reader, and what was read: `Format`, `Options`, `Reading`."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import DataWarning, InputError, list_places
-from tercet.io.times import Times
+from tercet.io.inputfile import InputFile
 from tercet.observers import label_observers, match_observers
-from tercet.text import counted, listing, plural
+from tercet.text import counted, listed, plural
 from tercet.triplets import Triplets, restore
 
-__all__ = ["Catch", "Options", "Reading", "Skipped", "count_skipped", "make_catch", "no_answers"]
+__all__ = ["Catch", "Format", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
 
 
 class Options(NamedTuple):
@@ -25,6 +26,11 @@ class Options(NamedTuple):
     n_objects: int | None = None
     names: Iterable[str] | None = None
     columns: Mapping[str, str] | None = None
+
+    def listed_names(self) -> list[str]:
+        """The names that the caller gives, none if there are none."""
+        names: Any = self.names
+        return [] if names is None or isinstance(names, str) else list(names)
 
 
 @dataclass(frozen=True)
@@ -50,28 +56,6 @@ class Catch(NamedTuple):
     observers: NDArray[Any] | None  # (k,)
 
 
-def make_catch(
-    passed: NDArray[np.bool_], observers: NDArray[Any] | None, caught: NDArray[np.bool_]
-) -> Catch | None:
-    """The catch trials among all trials, None if there are none.
-
-    Parameters
-    ----------
-    passed : (m,) array
-        Of all trials.
-    observers : (m,) array or None
-        Of all trials, settled together: 11 is 11 in both halves.
-    caught : (m,) array
-        Which of them are catch trials.
-    """
-    if not caught.any():
-        return None
-    if observers is None:
-        return Catch(passed[caught], None)
-    who = observers[caught]
-    return Catch(passed[caught], who.astype(str) if who.dtype.kind == "O" else who)
-
-
 @dataclass(frozen=True)
 class Reading:
     """The answers in a file, and how they were read.
@@ -80,10 +64,9 @@ class Reading:
     ----------
     triplets : Triplets
     path : str
-    format : str
-        The name of the format, such as "salmon".
-    title : str
-        The format in words, such as "Salmon CSV".
+    format, title : str
+        The format by its name, such as "salmon", and in words, such as "a CSV of Salmon"; whoever
+        chose it fills them in.
     rows : int
         How many rows, screens or trials the file has.
     skipped : tuple of Skipped
@@ -106,9 +89,9 @@ class Reading:
 
     triplets: Triplets
     path: str
-    format: str
-    title: str
-    rows: int
+    format: str = ""
+    title: str = ""
+    rows: int = 0
     skipped: tuple[Skipped, ...] = ()
     catch: Catch | None = None
     note: str = ""
@@ -131,11 +114,6 @@ class Reading:
                 f"{np.count_nonzero(self.catch.passed)} passed."
             ]
         return said
-
-    def with_times(self, times: Times) -> Reading:
-        """The same with what is to be said of its response times."""
-        note = " ".join(part for part in (times.note, self.note) if part)
-        return replace(self, note=note, doubts=(*self.doubts, *times.doubts))
 
     def by_labels(self) -> Reading:
         """The same with numbers as labels, where they do not seem to number objects from 0.
@@ -173,14 +151,13 @@ class Reading:
             who = label_observers(np.unique(known).tolist())
             wrong = observers[int(unknown.argmax())]
             raise InputError(
-                f"{self.path}: there is no observer {wrong!r}; there are "
-                f"{listing(who, range(len(who)))}."
+                f"{self.path}: there is no observer {wrong!r}; there are {listed(who, 10)}."
             )
         kept = match_observers(known, observers) < 0
         if not kept.any():
             raise InputError(f"{self.path}: no answer is left without these observers.")
         named = list(dict.fromkeys(map(str, observers)))
-        who_left = f"{plural(len(named), 'observer')} {listing(named, range(len(named)))}"
+        who_left = f"{plural(len(named), 'observer')} {listed(named, 10)}"
         left = Skipped(f"by {who_left}", self._count_rows(~kept))
         catch = self.catch
         if catch is not None and catch.observers is not None:
@@ -230,3 +207,30 @@ def count_skipped(reason: str, skipped: NDArray[np.bool_], where: Any) -> tuple[
     """One `Skipped` for the rows of a mask, none if there are none; ``where(row)`` says where."""
     count = int(np.count_nonzero(skipped))
     return (Skipped(reason, count, where(int(skipped.argmax()))),) if count else ()
+
+
+class Format(NamedTuple):
+    """A format of files.
+
+    Attributes
+    ----------
+    name : str
+        How it is asked for, such as "salmon".
+    title : str
+        In words, such as "a CSV of Salmon".
+    looks : str
+        What it is recognised by, in words, for the documentation.
+    matches : callable
+        Whether a file looks like it. Never raises for files of other formats.
+    read : callable
+        Reads a file of this format, or says what is wrong with it.
+    write : callable, optional
+        Writes Triplets in this format, all of the file or nothing.
+    """
+
+    name: str
+    title: str
+    looks: str
+    matches: Callable[[InputFile], bool]
+    read: Callable[[InputFile, Options], Reading]
+    write: Callable[[Triplets, Path], None] | None = None

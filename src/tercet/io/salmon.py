@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from tercet.io.answered import (
-    Answered,
-    by_position,
-    nearest_of,
-    rename,
-    skip,
-    translate,
-    whole_numbers,
-)
-from tercet.io.cells import Cells
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
-from tercet.io.source import Source
-from tercet.io.stimuli import Text, name_by_number
-from tercet.io.times import Times, read_times
+from tercet.io.cells import Cells, Codes, whole_numbers
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.stimuli import name_by_label, name_by_position
+from tercet.io.trials import Times, Trials, read_times, split_choice
 from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["SALMON"]
@@ -30,50 +18,39 @@ _LABELS = ("filename", "html", "object")  # in the order in which they are prefe
 _WORDS = (*_ROLES, "observer", *TIME_WORDS)
 
 
-def _matches(source: Source) -> bool:
-    titles = source.titles
+def _matches(file: InputFile) -> bool:
+    titles = file.titles
     if titles & {"worker_id", "samplealg", "center"}:  # tripletTools
         return False
     return titles >= {"head", "winner"} and ("loser" in titles or titles >= {"left", "right"})
 
 
-def _read(source: Source, options: Options) -> Reading:
-    table = whole_numbers(rename(source.table, options.columns, _WORDS))
+def _read(file: InputFile, options: Options) -> Reading:
+    table = whole_numbers(file.table.renamed(options.columns, _WORDS))
     places = {role: table.find(role) for role in _ROLES}
     head, winner = table.need("head"), table.need("winner")
-    trials = Answered(table, len(table))
-    trials = skip(trials, table.blank([winner])[:, 0], "without a winner")
+    trials = Trials.of(table).skip(table.blank([winner])[:, 0], "without a winner")
     table = trials.table
     table.reject_blank([head])
 
-    objects = np.column_stack([trials.text(head), *_choice(trials, places, winner)])
-    names = _names(table, objects, places) if options.names is None else None
-    objects = by_position(trials, objects, options) if names is None else translate(objects, names)
-    return trials.read(
-        objects,
-        options,
-        SALMON.name,
-        SALMON.title,
-        names=None if names is None else list(names.values()),
-        observer=table.find_observer(),
-        times=_times(table),
-    )
+    objects = trials.objects(table.column(head), *_choice(table, places, winner))
+    named = _label(table, objects, places) if options.names is None else None
+    objects, names = named or (name_by_position(objects, options), None)
+    return trials.read(objects, options, names=names, times=_times(table))
 
 
-def _choice(trials: Answered, places: dict[str, int | None], winner: int) -> tuple[Text, Text]:
+def _choice(table: Cells, places: dict[str, int | None], winner: int) -> tuple[Codes, Codes]:
     """Near and far (m,); older files have no loser, which is then the other one of the two."""
-    near = trials.text(winner)
-    if places["left"] is None or places["right"] is None:
-        return near, trials.text(trials.table.need("loser"))
-    near, far = nearest_of(
-        trials, trials.text(places["left"]), trials.text(places["right"]), near, "winner"
-    )
+    near, left, right = table.column(winner), places["left"], places["right"]
+    if left is None or right is None:
+        return near, table.column(table.need("loser"))
+    near, far = split_choice(table, table.column(left), table.column(right), near, "winner")
     if places["loser"] is not None:
-        loser = trials.text(places["loser"])
-        trials.table.reject(
-            (loser != far) & (loser != ""),
+        loser, other = table.text(table.column(places["loser"])), table.text(far)
+        table.reject(
+            (loser != other) & (loser != ""),
             lambda row: (
-                f"the loser is {loser[row]!r}, but the one that was not chosen is {far[row]!r}"
+                f"the loser is {loser[row]!r}, but the one that was not chosen is {other[row]!r}"
             ),
             "Correct or remove the line.",
             "whose loser is not the one that was not chosen",
@@ -81,17 +58,19 @@ def _choice(trials: Answered, places: dict[str, int | None], winner: int) -> tup
     return near, far
 
 
-def _names(table: Cells, objects: Text, places: dict[str, int | None]) -> dict[str, str] | None:
-    """The name of every number, from the columns beside them."""
+def _label(
+    table: Cells, objects: Cells, places: dict[str, int | None]
+) -> tuple[Cells, list[str]] | None:
+    """The objects by the names in the columns beside their numbers."""
     for label in _LABELS:
         pairs = {
             place: title
             for role, place in places.items()
             if place is not None and (title := table.find(f"{role}_{label}")) is not None
         }
-        names = name_by_number(table, objects, [*pairs], [*pairs.values()])
-        if names is not None:
-            return names
+        named = name_by_label(objects, table, [*pairs], [*pairs.values()])
+        if named is not None:
+            return named
     return None
 
 

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.errors import InputError
-from tercet.io.answered import named, rename
 from tercet.io.cells import Cells, make_cells
-from tercet.io.choices import BESIDE, Choices, beside
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading, count_skipped, make_catch
-from tercet.io.source import Source
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading, count_skipped
 from tercet.io.stimuli import short_names
+from tercet.io.trials import BESIDE, build, find_beside, make_catch
 from tercet.memory import need_memory
 from tercet.text import first_again, listed, shown
 from tercet.titles import is_missing
@@ -88,54 +86,48 @@ class _Screen(NamedTuple):
         return "" if self.comparisons() else _REASONS[1]
 
 
-def _matches(source: Source) -> bool:
-    if source.kind == "json":
-        return f'"{_KEY}"'.encode() in source.content and isinstance(source.json, list)
-    titles = source.titles
+def _matches(file: InputFile) -> bool:
+    if file.kind == "json":
+        return f'"{_KEY}"'.encode() in file.content and isinstance(file.json, list)
+    titles = file.titles
     return bool(titles & {*_ANCHOR} and titles & {*_SHOWN} and titles & {"chosen", "ranked"})
 
 
-def _read(source: Source, options: Options) -> Reading:
-    from_json = source.kind == "json"
-    screens, about = _from_json(source, options) if from_json else _from_table(source, options)
-    kept = source.are_valid(about.line, len(screens))
+def _read(file: InputFile, options: Options) -> Reading:
+    from_json = file.kind == "json"
+    screens, about = _from_json(file, options) if from_json else _from_table(file, options)
+    kept = file.are_valid(about.line, len(screens))
     screens, about = [screens[row] for row in np.flatnonzero(kept)], about.take(kept)
     _reject_impossible(screens, about)
     kinds = np.array([screen.kind() for screen in screens], dtype=object)
     skipped = [count_skipped(reason, kinds == reason, about.line) for reason in _REASONS]
     asked = np.flatnonzero(kinds == "")
     count = sum(len(screens[row].chosen) * len(screens[row].shown) for row in asked)
-    need_memory(_NUMBERS_A_COMPARISON * count, f"{source.path}: all comparisons", "split the grids")
+    need_memory(_NUMBERS_A_COMPARISON * count, f"{file.path}: all comparisons", "split the grids")
     said = [screens[row].comparisons() for row in asked]
-    objects = make_cells(source.path, _ANCHOR[:1] * 3, [row for rows in said for row in rows], [])
+    objects = make_cells(file.path, _ANCHOR[:1] * 3, [row for rows in said for row in rows], [])
     if from_json:  # objects are files of images
-        short = short_names(objects.unique, named(options))
-        objects = replace(objects, unique=[short[cell] for cell in objects.unique])
+        short = short_names(objects.unique, options.listed_names())
+        objects = objects.mapped(short.__getitem__)
     caught = kinds == _CATCH
     used = np.flatnonzero((kinds == "") | caught)
-    found = beside(about.take(used))
-    answers = ~caught[used]
-    about_asked = about.take(asked)
-    choices = Choices(
-        objects.objects(objects.codes, options.names),
-        np.repeat(np.arange(len(asked)), [len(rows) for rows in said]),
-        {field: values[answers] for field, values in found.known.items()}
-        | {"screens": np.arange(len(asked))},
-        about_asked.line,
-        about_asked.where,
-        found.times,
-    )
-    return choices.read(
-        source.path,
+    beside = find_beside(about.take(used))
+    screen = np.arange(len(asked))
+    cells = objects.numbers_or_text(objects.codes)  # a name such as "NA" is refused by `check`
+    if options.names is not None:
+        cells, _ = objects.objects(objects.codes, options.names, positions=True)
+    return build(
+        about.take(asked),
+        cells,
         options,
-        SCREENS.name,
-        SCREENS.title,
+        beside.take(~caught[used]).of_screens(screen),
         rows=len(screens),
+        trial=np.repeat(screen, [len(rows) for rows in said]),
         skipped=sum(skipped, ()),
         catch=make_catch(
             np.array([set(screens[i].right or ()) <= set(screens[i].chosen) for i in used]),
-            found.known.get("observers"),
-            ~answers,
+            beside.fields.get("observers"),
+            caught[used],
         ),
     )
 
@@ -152,9 +144,9 @@ def _reject_impossible(screens: list[_Screen], about: Cells) -> None:
 # --- tables -----------------------------------------------------------------------------------
 
 
-def _from_table(source: Source, options: Options) -> tuple[list[_Screen], Cells]:
+def _from_table(file: InputFile, options: Options) -> tuple[list[_Screen], Cells]:
     words = ("anchor", "chosen", "ranked", "shown", *BESIDE)
-    table = rename(source.table, options.columns, words)
+    table = file.table.renamed(options.columns, words)
     anchor, shown, ranked = table.need(*_ANCHOR), table.need(*_SHOWN), table.find("ranked")
     chosen = table.need("chosen") if ranked is None else ranked
     if ranked is not None and table.find("chosen") is not None:
@@ -181,15 +173,15 @@ def _split(cell: str) -> list[str]:
 # --- the JSON of Food-100 ---------------------------------------------------------------------
 
 
-def _from_json(source: Source, options: Options) -> tuple[list[_Screen], Cells]:
+def _from_json(file: InputFile, options: Options) -> tuple[list[_Screen], Cells]:
     if options.columns:
-        raise InputError(f"{source.path}: columns are for tables, and this is JSON; leave it out.")
-    tasks = source.json
+        raise InputError(f"{file.path}: columns are for tables, and this is JSON; leave it out.")
+    tasks = file.json
     if not isinstance(tasks, list):
-        raise InputError(f"{source.path}: a list of tasks with {_KEY!r} is expected.")
+        raise InputError(f"{file.path}: a list of tasks with {_KEY!r} is expected.")
     screens, about, places = [], [], []
     for number, task in enumerate(tasks, start=1):
-        where = f"{source.path}, task {number}"
+        where = f"{file.path}, task {number}"
         listed = _get(where, task, _KEY)
         if not isinstance(listed, list):
             raise InputError(f"{where}: {_KEY!r} must be a list, got {listed!r:.80}.")
@@ -201,9 +193,9 @@ def _from_json(source: Source, options: Options) -> tuple[list[_Screen], Cells]:
             about.append(["" if each is None else str(each) for each in (worker, timer)])
             places.append(place)
     if not screens:
-        raise InputError(f"{source.path} has no screens; at least one answer is needed.")
+        raise InputError(f"{file.path} has no screens; at least one answer is needed.")
     header = ["observer", "response_time_ms"]
-    table = replace(make_cells(source.path, header, about, places), unit="task")
+    table = replace(make_cells(file.path, header, about, places), unit="task")
     return screens, table.titled(["nobody", header[1]]) if table.blank([0]).all() else table
 
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from tercet.checks import natural_key
 from tercet.errors import InputError
-from tercet.io.answered import Answered
 from tercet.io.cells import Cells
-from tercet.io.stimuli import Text
 from tercet.text import listed, shown
 
 __all__ = ["KEYS", "Keys", "split_keys", "tell_sides", "unanswered"]
 
 KEYS = ("left_key", "right_key")
+
+Text = NDArray[np.object_]
 
 # Left and right. A key that is in several pairs says nothing until its partner is seen.
 _PAIRS = [
@@ -80,7 +80,7 @@ def unanswered(table: Cells, place: int) -> NDArray[np.bool_]:
 
 
 def tell_sides(
-    trials: Answered, responses: Text, left: Text, right: Text, keys: Keys | None
+    table: Cells, responses: Text, left: Text, right: Text, keys: Keys | None
 ) -> NDArray[np.int64]:
     """Say for every response (m,) whether it means left (0), right (1), or another thing (-1).
 
@@ -90,7 +90,7 @@ def tell_sides(
     both are possible and differ.
     """
     sides = np.full(len(responses), -1)
-    words = np.array([_plain(response) for response in responses], dtype=object)
+    words = np.array([_bare(response) for response in responses], dtype=object)
     if keys is not None:
         for side, key in enumerate(keys):
             sides[words == key.lower()] = side
@@ -99,8 +99,8 @@ def tell_sides(
     meaning = _meaning(set(words.tolist()))
     if meaning is None:
         if np.count_nonzero(stimuli < 0) > len(stimuli) / 2:
-            raise InputError(_unclear(trials, responses, stimuli < 0))
-        trials.table.reject(  # most responses are stimuli, so these are what cannot be
+            raise InputError(_unclear(table, responses, stimuli < 0))
+        table.reject(  # most responses are stimuli, so these are what cannot be
             stimuli < 0,
             lambda row: (
                 f"the response is {responses[row]!r:.60}, which was on neither side "
@@ -114,11 +114,11 @@ def tell_sides(
     sides[:] = [meaning[word] for word in words]
     differ = (stimuli >= 0) & (stimuli != sides) & (left != right)
     if differ.any() and (stimuli >= 0).all():
-        raise InputError(_unclear(trials, responses, differ))
+        raise InputError(_unclear(table, responses, differ))
     return sides
 
 
-def _plain(response: str) -> str:
+def _bare(response: str) -> str:
     """A response in lower case, and out of a list that has only it."""
     listed = _LISTED.fullmatch(response)
     return (next(filter(None, listed.groups()), "") if listed else response).lower()
@@ -138,12 +138,12 @@ def _meaning(words: set[str]) -> dict[str, int] | None:
     return None
 
 
-def _unclear(trials: Answered, responses: Text, open_: NDArray[np.bool_]) -> str:
+def _unclear(table: Cells, responses: Text, open_: NDArray[np.bool_]) -> str:
     values = sorted(set(responses[open_].tolist()), key=natural_key)
     found = listed(values, 8)
     row = int(open_.argmax())
     return (
-        f"{trials.table.where(row)}: the response is {shown(responses[row])}, and which side it "
+        f"{table.where(row)}: the response is {shown(responses[row])}, and which side it "
         f"means cannot be told; responses found: {found}. Say which mean left and right, "
         "such as left_key=f, right_key=j among the columns."
     )

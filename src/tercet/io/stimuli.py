@@ -1,4 +1,4 @@
-"""Names of stimuli, from what programs write for them: paths of files, HTML, or plain text."""
+"""Names of objects, from what programs write for them: files, HTML, plain text, or numbers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells
+from tercet.io.reading import Options
 
-__all__ = ["Text", "name_by_number", "short_names"]
-
-Text = NDArray[np.object_]
+__all__ = ["name_by_label", "name_by_position", "short_names", "shorten"]
 
 # Neither pattern looks beyond the next "<", so a long cell takes no more than linear time.
 _SOURCE = re.compile(
@@ -80,23 +78,49 @@ def short_names(cells: Iterable[str], known: Iterable[str] = ()) -> dict[str, st
     }
 
 
-def name_by_number(
-    table: Cells, needed: Text, numbers: Sequence[int], labels: Sequence[int]
-) -> dict[str, str] | None:
-    """The names of numbered objects, from columns of a table with the labels of others.
+def shorten(objects: Cells, options: Options) -> tuple[Cells, list[str] | None]:
+    """Stimuli by their short names, and these in their order if they are not as in the file."""
+    names = short_names(objects.used(), options.listed_names())
+    if all(cell == name for cell, name in names.items()):
+        return objects, None
+    ordered = sorted(set(names.values()), key=natural_key) if options.names is None else None
+    return objects.mapped(lambda cell: names.get(cell, cell)), ordered
+
+
+def name_by_position(objects: Cells, options: Options) -> Cells:
+    """Numbers from 0 replaced by the names that the caller gives, unless these are names."""
+    names = options.listed_names()
+    if not names or not set(names).isdisjoint(objects.used()):
+        return objects
+    name_of = {str(i): name for i, name in enumerate(names)}
+    beyond = np.array([cell not in name_of for cell in objects.unique], dtype=bool)[objects.codes]
+    if beyond.any():
+        row, column = np.argwhere(beyond)[0]
+        cell = objects.unique[objects.codes[row, column]]
+        raise InputError(
+            f"{objects.where(row)}: there is an object {cell!r}, but the {len(names)} names are "
+            f"for the objects 0 to {len(names) - 1}. Give all names."
+        )
+    return objects.mapped(lambda cell: name_of.get(cell, cell))
+
+
+def name_by_label(
+    objects: Cells, table: Cells, numbers: Sequence[int], labels: Sequence[int]
+) -> tuple[Cells, list[str]] | None:
+    """Numbered objects by their names, from columns of a table with the labels of others.
 
     Parameters
     ----------
-    table : Cells
-    needed : array of str
+    objects : Cells
         The numbers that must have a name.
+    table : Cells
     numbers, labels : sequences of int
         The columns of numbers, and for each that of its labels.
 
     Returns
     -------
-    dict of str to str, or None
-        Names in the order of the numbers; None where a number has no label.
+    (Cells, list of str), or None
+        The objects, and the names in the order of the numbers; None where a number has no label.
     """
     label_of: dict[str, str] = {}
     cells = zip(
@@ -111,7 +135,7 @@ def name_by_number(
                     f"{table.where(row)}: the object {number!r} is called {label!r}, but further "
                     f"up {label_of[number]!r}. Correct it, or give the names of all objects."
                 )
-    if any(number not in label_of for number in np.unique(needed)):
+    if any(number not in label_of for number in objects.used()):
         return None
     ordered = sorted(label_of, key=natural_key)
     short = short_names(label_of.values())
@@ -125,4 +149,4 @@ def name_by_number(
                 f"{table.path}: the objects {number_of[name]!r} and {number!r} are both called "
                 f"{name!r}; names must be distinct. Give the names of all objects."
             )
-    return names
+    return objects.mapped(lambda cell: names.get(cell, cell)), list(names.values())

@@ -1,4 +1,4 @@
-"""open_triplets: answers that stay on disk, for data beyond memory."""
+"""open_triplets: answers that stay on disk, for data beyond memory (.npy arrays, Parquet)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import secrets
 import shutil
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.bounded import read_start
 from tercet.checks import (
     LARGEST_INDEX,
     check_column,
@@ -26,14 +27,16 @@ from tercet.checks import (
     look_up,
     natural_key,
     settle_n_objects,
+    settle_types,
     whole,
 )
 from tercet.errors import DataWarning, InputError, TercetError
-from tercet.io.cells import Cells, check_columns
-from tercet.io.parts import ArrayPart, Part, open_part
+from tercet.io.cells import Cells, check_columns, make_cells
+from tercet.io.parquet import encode_column, import_pyarrow, refuse_parquet
+from tercet.npz import read_header
 from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
 from tercet.tables import parse_json
-from tercet.titles import is_missing
+from tercet.titles import COLUMNS, find_columns, is_missing
 from tercet.triplets import Triplets
 
 __all__ = ["open_triplets"]
@@ -42,16 +45,16 @@ _ROWS, _WEIGHTS, _ABOUT = "triplets.npy", "weights.npy", "about.json"
 _SUFFIXES = (".npy", ".parquet")
 _LEFT = 3600.0  # seconds without a byte after which half a copy belongs to nobody
 
-Source = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 def open_triplets(
-    path: Source | Sequence[Source],
+    path: PathLike | Sequence[PathLike],
     *,
     columns: Mapping[str, str] | None = None,
     n_objects: int | None = None,
     names: Iterable[str] | None = None,
-    cache: Source | None = None,
+    cache: PathLike | None = None,
 ) -> StreamedTriplets:
     """Open answers that are too many for memory; they are checked and then read when needed.
 
@@ -81,11 +84,11 @@ def open_triplets(
     """
     files = _find_files(path)
     check_columns(columns)
-    parts = [open_part(file, columns) for file in files]
+    parts = [_open_part(file, columns) for file in files]
     _agree(parts)
     known = None if names is None else Triplets([[0, 1, 2]], names=names).names  # checked there
     first = parts[0]
-    if len(parts) == 1 and isinstance(first, ArrayPart) and _is_plain(first):
+    if len(parts) == 1 and isinstance(first, _ArrayPart) and _is_plain(first):
         return _use_as_it_is(first, n_objects, known)
     if any("screens" in part.extras for part in parts):
         warnings.warn(
@@ -105,7 +108,7 @@ def open_triplets(
 # --- finding ----------------------------------------------------------------------------------
 
 
-def _find_files(path: Source | Sequence[Source]) -> list[Path]:
+def _find_files(path: PathLike | Sequence[PathLike]) -> list[Path]:
     given = [path] if isinstance(path, str) or not isinstance(path, Iterable) else list(path)
     if not all(isinstance(each, str | os.PathLike) for each in given):
         raise InputError(
@@ -124,7 +127,7 @@ def _find_files(path: Source | Sequence[Source]) -> list[Path]:
     return files
 
 
-def _agree(parts: Sequence[Part]) -> None:
+def _agree(parts: Sequence[_Part]) -> None:
     """Refuse parts that do not go together, and parts without rows."""
     first = parts[0]
     for part in parts[1:]:
@@ -154,17 +157,17 @@ def _fingerprint(
 # --- an array as it is ------------------------------------------------------------------------
 
 
-def _is_plain(part: ArrayPart) -> bool:
+def _is_plain(part: _ArrayPart) -> bool:
     return not part.by_columns and np.dtype(part.column.dtype).kind in "iu"
 
 
 def _use_as_it_is(
-    part: ArrayPart, n_objects: int | None, names: tuple[str, ...] | None
+    part: _ArrayPart, n_objects: int | None, names: tuple[str, ...] | None
 ) -> StreamedTriplets:
     largest = 0
     limit = _limit(n_objects, names)
     for chunk in part.chunks(None):
-        _check(chunk.cells, limit, names, part, chunk.start)
+        check_comparisons(chunk.cells, limit, names, _after(part, chunk.start))
         largest = max(largest, int(chunk.cells.max()))
     count = settle_n_objects(n_objects, names, largest + 1)
     return StreamedTriplets(Stream(part.column, None, part.length, count, names, 1.0, False))
@@ -175,17 +178,16 @@ def _limit(n_objects: int | None, names: tuple[str, ...] | None) -> int:
     return settle_n_objects(n_objects, names, LARGEST_INDEX + 1)
 
 
-def _check(
-    array: NDArray[np.int64], limit: int, names: tuple[str, ...] | None, part: Part, start: int
-) -> None:
-    check_comparisons(array, limit, names, lambda row: part.where(start + row))
+def _after(part: _Part, start: int) -> Callable[[int], str]:
+    """Says where rows are that are counted from ``start`` on."""
+    return lambda row: part.where(start + row)
 
 
 # --- a copy of compact integers ---------------------------------------------------------------
 
 
 def _convert(
-    parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
+    parts: Sequence[_Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
 ) -> None:
     """Write the copy under another name first, so that nobody ever sees half of it."""
     unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
@@ -216,13 +218,13 @@ def _clear(folder: Path) -> None:
 
 
 def _copy(
-    parts: Sequence[Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
+    parts: Sequence[_Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
 ) -> dict[str, Any]:
     length, width = sum(part.length for part in parts), parts[0].width
     by_name = any(part.has_names for part in parts)
     # As in `read_triplets`: the cells of a table are names where names are given.
-    by_name = by_name or (names is not None and not isinstance(parts[0], ArrayPart))
-    if by_name and any(isinstance(part, ArrayPart) for part in parts):
+    by_name = by_name or (names is not None and not isinstance(parts[0], _ArrayPart))
+    if by_name and any(isinstance(part, _ArrayPart) for part in parts):
         raise InputError("some files have names and some have numbers; use the same in all.")
     codes: dict[str, int] | None = {} if by_name else None
     limit, largest = _limit(n_objects, names), 0
@@ -232,7 +234,8 @@ def _copy(
             for part in parts:
                 for chunk in part.chunks(codes):
                     if codes is None:
-                        _check(chunk.cells, limit, names, part, chunk.start)
+                        where = _after(part, chunk.start)
+                        check_comparisons(chunk.cells, limit, names, where)
                         largest = max(largest, int(chunk.cells.max()))
                     rows.write(chunk.cells.astype(np.uint32).tobytes())
                     if chunk.weights is not None:
@@ -258,8 +261,8 @@ class _Weighing:
     def __init__(self) -> None:
         self.used, self.least, self.whole = False, np.inf, True
 
-    def check(self, values: Any, part: Part, start: int) -> NDArray[np.float64]:
-        weights = check_column(values, len(values), "weights", lambda row: part.where(start + row))
+    def check(self, values: Any, part: _Part, start: int) -> NDArray[np.float64]:
+        weights = check_column(values, len(values), "weights", _after(part, start))
         assert weights is not None
         self.used = True
         self.least = min(self.least, float(weights.min()))
@@ -268,7 +271,7 @@ class _Weighing:
 
 
 def _number(
-    parts: Sequence[Part], codes: Mapping[str, int], names: tuple[str, ...] | None
+    parts: Sequence[_Part], codes: Mapping[str, int], names: tuple[str, ...] | None
 ) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
     """The number of every code, -1 where ``names`` lacks it, and the names of the objects."""
     texts = [text for text in codes if text]
@@ -291,7 +294,7 @@ def _number(
 
 def _renumber(
     rows: BinaryIO,
-    parts: Sequence[Part],
+    parts: Sequence[_Part],
     numbers: NDArray[np.int64],
     texts: Sequence[str],
     names: tuple[str, ...] | None,
@@ -309,14 +312,11 @@ def _renumber(
             stop = min(start + BLOCK_ROWS, part.length)
             codes = column.read(first + start, first + stop)
             array = numbers[codes]
-
-            def where(row: int, part: Part = part, start: int = start) -> str:
-                return part.where(start + row)
-
+            where = _after(part, start)
             if names is not None and array.min() < 0:
                 look_up(np.array(texts, dtype=object)[codes], names, where)  # says which
             array = whole(array, where)
-            _check(array, limit, names, part, start)
+            check_comparisons(array, limit, names, where)
             largest = max(largest, int(array.max()))
             rows.seek(column.offset + (first + start) * 4 * width)
             rows.write(array.astype(np.uint32).tobytes())
@@ -324,7 +324,7 @@ def _renumber(
     return largest
 
 
-def _bytes(parts: Sequence[Part]) -> int:
+def _bytes(parts: Sequence[_Part]) -> int:
     return 4 * parts[0].width * sum(part.length for part in parts)
 
 
@@ -341,8 +341,8 @@ def _array_file(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> 
 def _open_copy(folder: Path) -> StreamedTriplets:
     try:
         about = parse_json((folder / _ABOUT).read_text("utf-8"))
-        rows = open_part(folder / _ROWS, None)
-        if not isinstance(rows, ArrayPart) or rows.length != about["length"]:
+        rows = _open_part(folder / _ROWS, None)
+        if not isinstance(rows, _ArrayPart) or rows.length != about["length"]:
             raise ValueError("rows")
         weights = None
         if about["weighted"]:
@@ -362,3 +362,169 @@ def _open_copy(folder: Path) -> StreamedTriplets:
         ) from error
     held = (rows.column, weights, rows.length, count, names)
     return StreamedTriplets(Stream(*held, about["least_weight"], about["whole_weights"]))
+
+
+# --- one file ---------------------------------------------------------------------------------
+
+
+class _Chunk(NamedTuple):
+    """Some rows of a part, from ``start`` on."""
+
+    start: int
+    cells: NDArray[np.int64]  # (b, 3) or (b, 4): numbers of objects, or codes of their names
+    weights: Any  # (b,) or None
+
+
+def _open_part(path: Path, columns: Mapping[str, str] | None) -> _Part:
+    """Look into a file and say what it has."""
+    start = read_start(path)
+    if start.startswith(b"\x93NUMPY"):
+        if columns:
+            raise InputError(f"{path} is an array, which has no titles; leave columns out.")
+        return _open_array(path)
+    if start.startswith(b"PAR1"):
+        return _open_table(path, columns)
+    raise InputError(
+        f"{path} is neither an .npy array nor Parquet, which are what can be streamed. Read it "
+        "with tc.read_triplets, or convert it to Parquet with 'tercet convert'."
+    )
+
+
+def _whole(cells: NDArray[Any], part: _Part, start: int) -> NDArray[np.int64]:
+    """Numbers of objects, none of them missing or broken; the first is in row ``start``."""
+    where = _after(part, start)
+    settle_types(cells, COLUMNS[part.width], where)
+    return whole(cells, where)
+
+
+# --- arrays -----------------------------------------------------------------------------------
+
+
+class _ArrayPart(NamedTuple):
+    """An .npy file of integers."""
+
+    path: str
+    length: int  # rows
+    width: int  # objects a row, 3 or 4
+    column: Column
+    by_columns: bool  # Fortran's order
+    has_names: bool = False
+    extras: frozenset[str] = frozenset()
+
+    def where(self, row: int) -> str:
+        """Say where a row is, for an error."""
+        return f"{self.path}: row {row} (counting from 0)"
+
+    def chunks(self, codes: dict[str, int] | None) -> Iterator[_Chunk]:
+        """All rows, some at a time."""
+        for start in range(0, self.length, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, self.length)
+            read = self._by_columns if self.by_columns else self.column.read
+            yield _Chunk(start, _whole(read(start, stop), self, start), None)
+
+    def _by_columns(self, start: int, stop: int) -> NDArray[Any]:
+        one = self.column._replace(width=1)
+        firsts = (self.length * k for k in range(self.width))
+        return np.hstack([one.read(first + start, first + stop) for first in firsts])
+
+
+def _open_array(path: Path) -> _ArrayPart:
+    try:
+        with path.open("rb") as file:
+            shape, by_columns, dtype = read_header(file)
+            offset = file.tell()
+    except Exception as error:  # of NumPy, which raises almost any kind
+        told = type(error).__name__
+        raise InputError(f"{path} is a damaged .npy file ({told}). Save it again.") from None
+    if dtype.kind not in "iuf":
+        raise InputError(
+            f"{path} has values of type {dtype}; an array that is streamed has integers. Names "
+            "can be streamed from Parquet."
+        )
+    if len(shape) != 2 or shape[1] not in COLUMNS:
+        raise InputError(
+            f"{path} has the shape {shape}; it must have 3 columns (anchor, near, far) or 4 "
+            "(a, b, c, d: a–b is closer than c–d)."
+        )
+    if os.path.getsize(path) < offset + shape[0] * shape[1] * dtype.itemsize:
+        raise InputError(f"{path} is shorter than it says. Was it cut off? Save it again.")
+    column = Column(os.path.abspath(path), offset, dtype.str, shape[1])  # workers start elsewhere
+    return _ArrayPart(str(path), shape[0], shape[1], column, by_columns)
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+class _TablePart(NamedTuple):
+    """A Parquet file with the columns of a tidy table."""
+
+    path: str
+    length: int
+    width: int
+    titles: list[str]  # of the objects, in the file's words
+    weight: str | None  # title
+    has_names: bool
+    extras: frozenset[str]  # what else it knows of the answers, such as "weights" and "screens"
+
+    def where(self, row: int) -> str:
+        """Say where a row is, for an error."""
+        return f"{self.path}, row {row + 1}"
+
+    def chunks(self, codes: dict[str, int] | None) -> Iterator[_Chunk]:
+        """All rows, some at a time; names are numbered by ``codes``, which grows."""
+        pyarrow = import_pyarrow(self.path)
+        titles = [*self.titles, *([self.weight] if self.weight else [])]
+        start = 0
+        try:
+            # With a buffer of its own a column is read on, and not as a whole.
+            with pyarrow.parquet.ParquetFile(
+                self.path, buffer_size=2**20, pre_buffer=False
+            ) as file:
+                for batch in file.iter_batches(BLOCK_ROWS, columns=titles):
+                    yield self._chunk(pyarrow, batch, start, codes)
+                    start += len(batch)
+        except (pyarrow.ArrowException, OSError, KeyError, TypeError) as error:
+            raise refuse_parquet(self.path, error) from None
+
+    def _chunk(self, pyarrow: Any, batch: Any, start: int, codes: dict[str, int] | None) -> _Chunk:
+        columns = [batch.column(title) for title in self.titles]
+        weights = None
+        if self.weight:
+            weights = batch.column(self.weight).to_numpy(zero_copy_only=False)
+        if codes is None:
+            cells = np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
+            return _Chunk(start, _whole(cells, self, start), weights)
+        parts = []
+        for column in columns:
+            texts, places = encode_column(pyarrow, column)
+            own = [codes.setdefault(text.strip(), len(codes)) for text in texts]
+            parts.append(np.array([*own, codes.setdefault("", len(codes))])[places])  # −1: missing
+        cells = np.column_stack(parts).astype(np.int64)
+        blank = cells == codes[""]
+        if blank.any():
+            settle_types(np.where(blank, "", "?"), COLUMNS[self.width], _after(self, start))
+        return _Chunk(start, cells, weights)
+
+
+def _open_table(path: Path, columns: Mapping[str, str] | None) -> _TablePart:
+    pyarrow = import_pyarrow(path)
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            schema, length = file.schema_arrow, file.metadata.num_rows
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise refuse_parquet(str(path), error) from None
+    titles = list(schema.names)
+    header = make_cells(str(path), titles, [], []).renamed(columns).header
+    try:
+        places, extras = find_columns(header)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    types = [schema.field(titles[i]).type for i in places]
+    numeric = (pyarrow.types.is_integer, pyarrow.types.is_floating)
+    has_names = not all(any(test(each) for test in numeric) for each in types)
+    weight = titles[extras["weights"]] if "weights" in extras else None
+    chosen = [titles[i] for i in places]
+    return _TablePart(str(path), length, len(places), chosen, weight, has_names, frozenset(extras))
+
+
+_Part: TypeAlias = _ArrayPart | _TablePart  # one file of a stream

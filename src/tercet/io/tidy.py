@@ -11,42 +11,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import check
 from tercet.errors import InputError
 from tercet.files import write_whole
-from tercet.io.cells import Cells
-from tercet.io.formats import Format
-from tercet.io.headers import is_title
-from tercet.io.reading import Options, Reading, count_skipped, no_answers
-from tercet.io.source import Source
-from tercet.io.times import read_times
-from tercet.io.untitled import UnknownColumnsError, reject_titles, say_untitled
-from tercet.io.written import check_text, texts_of
-from tercet.observers import settle_observers
-from tercet.refusals import placed
+from tercet.io.cells import Cells, make_cells, read_cells
+from tercet.io.columns import (
+    UnknownColumnsError,
+    is_title,
+    reject_repeated_header,
+    reject_titles,
+    say_untitled,
+)
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.trials import Beside, Trials, read_times
+from tercet.observers import label_observers, settle_observers
 from tercet.tables import to_csv
-from tercet.text import listing
+from tercet.text import listed
 from tercet.titles import COLUMNS, EXTRAS, find_columns, find_times
-from tercet.triplets import Triplets, restore
+from tercet.triplets import Triplets
 
-__all__ = ["TIDY", "columns_of", "read_columns"]
+__all__ = ["TIDY", "check_table", "check_text", "columns_of", "read_columns", "texts_of"]
+
+Texts = Mapping[str, Sequence[str]]
 
 
-def _matches(source: Source) -> bool:
-    return source.kind == "text" and (
-        source.titles >= set(COLUMNS[3]) or source.titles >= set(COLUMNS[4])
+def _matches(file: InputFile) -> bool:
+    return file.kind == "text" and (
+        file.titles >= set(COLUMNS[3]) or file.titles >= set(COLUMNS[4])
     )
 
 
-def _read(source: Source, options: Options) -> Reading:
-    table = _with_header(source, options)
-    reading = read_columns(table, options, TIDY.name, TIDY.title)
+def _read(file: InputFile, options: Options) -> Reading:
+    table = _with_header(file, options)
+    reading = read_columns(table, options)
     if table.lines[0] == table.header_line:
         return replace(reading, note=say_untitled(len(table.header)))
     return reading
 
 
-def read_columns(table: Cells, options: Options, name: str, title: str) -> Reading:
+def read_columns(table: Cells, options: Options) -> Reading:
     """Read the columns anchor, near, far (or a, b, c, d) and what stands beside them."""
     try:
         columns, extras = find_columns(
@@ -54,36 +57,24 @@ def read_columns(table: Cells, options: Options, name: str, title: str) -> Readi
         )
     except InputError as error:
         raise UnknownColumnsError(f"{table.path}: {error}", table) from None
-    rows, time = len(table), find_times(table.header)
-    if time is not None:
-        extras["response_times"] = time
-    unanswered = _unanswered(table, columns)
-    skipped = count_skipped("without an answer", unanswered, table.line)
-    if unanswered.all():
-        raise InputError(no_answers(table.path, rows, skipped, 0))
-    table = table.take(~unanswered) if skipped else table
+    extras.pop("response_times", None)  # which may be called otherwise too
+    time = find_times(table.header)
+    trials = Trials.of(table).skip(_unanswered(table, columns), "without an answer")
+    table = trials.table
     table.reject_blank(columns)
-    beside = [i for field, i in extras.items() if field != "response_times"]
-    table.reject_blank(beside, objects=False)
-    objects, names = table.codes[:, columns], options.names
-    if names is None:
-        cells, names = table.numbered(objects)
-    else:
-        cells = table.text(objects)
+    table.reject_blank(list(extras.values()), objects=False)
+    cells, names = table.objects(table.codes[:, columns], options.names)
     times = None if time is None else read_times(table, time)
-    fields: dict[str, NDArray[Any]] = {} if times is None else {"response_times": times.seconds}
+    fields: dict[str, NDArray[Any]] = {}
     for field, i in extras.items():
         if field == "weights":
             fields[field] = table.numbers(i, "weight")
         elif field == "observers":
             fields[field] = settle_observers(table.text(table.column(i)))
-        elif field != "response_times":
+        else:
             fields[field] = table.numbers_or_text(table.column(i))
-    with placed(table.line):
-        checked = check(cells, options.n_objects, names, **fields, where=table.where)
-    note = _note(table.header, columns, extras)
-    reading = Reading(restore(checked), table.path, name, title, rows, skipped, note=note)
-    return reading if times is None else reading.with_times(times)
+    options, note = options._replace(names=names), _note(table.header, columns, extras, time)
+    return trials.build(cells, options, Beside(fields, times), note=note)
 
 
 def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
@@ -93,38 +84,38 @@ def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
     return unanswered
 
 
-def _note(header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int]) -> str:
+def _note(
+    header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int], time: int | None
+) -> str:
     """Which titles were taken as ours, and which columns were not used."""
     words = dict(zip(COLUMNS[len(columns)], columns, strict=True))
-    words |= {  # of response times more is said
-        field.removesuffix("s"): i for field, i in extras.items() if field != "response_times"
-    }
+    words |= {field.removesuffix("s"): i for field, i in extras.items()}
     ours = {*COLUMNS[len(columns)], *EXTRAS}
     taken = [
         f"{header[i]!r} as {word}"
         for word, i in words.items()
         if header[i].strip().lower() not in ours
     ]
-    used = {*columns, *extras.values()}
+    used = {*columns, *extras.values(), time}
     unused = [title for i, title in enumerate(header) if i not in used and title]
     said = [f"Taken from the titles: {', '.join(taken)}."] if taken else []
-    said += [f"Columns not used: {listing(unused, range(len(unused)))}."] if unused else []
+    said += [f"Columns not used: {listed(unused, 10)}."] if unused else []
     return " ".join(said)
 
 
-def _with_header(source: Source, options: Options) -> Cells:
+def _with_header(file: InputFile, options: Options) -> Cells:
     """The table under titles of ours, which a file of 3 or 4 columns need not have."""
-    cells = source.cells
+    cells = file.cells
     words = {cell.lower() for cell in cells.header}
     # Two such words make a header, perhaps one that lacks a column; one may be an object.
     ours = sum(map(is_title, words))
     titled = bool(options.columns) or ours >= 2 or words >= set(COLUMNS[4])
     if titled or len(cells.header) not in COLUMNS:
-        return source.table.renamed(options.columns)
+        return file.table.renamed(options.columns)
     table = cells.headless(COLUMNS[len(cells.header)])
     if options.names is None or not set(cells.header) <= table.named:
         reject_titles(table)
-    return source.keep_valid(table)
+    return file.keep_valid(table)
 
 
 def columns_of(triplets: Triplets) -> dict[str, list[Any]]:
@@ -148,6 +139,79 @@ def _write(triplets: Triplets, path: Path) -> None:
     check_text(path, texts_of(triplets), text, delimiter)
     data = text.encode("utf-8")
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+# --- text must come back as it was; where it would not, say so before --------------------------
+
+
+def texts_of(triplets: Triplets) -> dict[str, list[str]]:
+    """Names, and observers and screens where they are text; each of them once."""
+    columns = {"observers": triplets.observers, "screens": triplets.screens}
+    return {"names": list(triplets.names or ())} | {
+        kind: list(dict.fromkeys(column.tolist()))
+        for kind, column in columns.items()
+        if column is not None and column.dtype.kind == "U"
+    }
+
+
+def check_table(path: Path, texts: Texts) -> None:
+    """Refuse text that a table, whatever its format, would not give back as it is.
+
+    Parameters
+    ----------
+    path : path
+        Where the table is to go.
+    texts : mapping of str to sequences of str
+        The distinct cells of each kind, as from `texts_of`.
+    """
+    for observer in texts.get("observers", ()):
+        (label,) = label_observers([observer])
+        if label != observer.strip():
+            raise _refusal(path, observer, f"as an observer it is taken for {label!r} when read")
+    for group in texts.values():
+        for each in group:
+            if each != each.strip():
+                raise _refusal(path, each, "spaces around it are taken off when a table is read")
+        cells = make_cells(str(path), ["text"], [[each] for each in group], [])
+        numbers = cells.numbers_or_text(cells.codes[:, 0])
+        if numbers.dtype == object:
+            continue
+        first = np.unique(numbers, return_index=True)[1]
+        for i in sorted({*range(len(group))} - {*first.tolist()}):
+            raise _refusal(path, group[i], "another is the same number when a table is read")
+
+
+def check_text(path: Path, texts: Texts, table: str, delimiter: str = ",") -> None:
+    """Refuse text that a table in text would not give back as it is.
+
+    Parameters
+    ----------
+    path, texts
+        As in `check_table`.
+    table : str
+        All of the table, under a header.
+    delimiter : str
+    """
+    check_table(path, texts)
+    every = [each for group in texts.values() for each in group]
+    for each in every:
+        if "\r" in each or "\0" in each or "\n\ufeff" in f"\n{each}":
+            raise _refusal(path, each, "it has a character that a table in text cannot hold")
+    titles = (each for each in every if is_title(each) or each in COLUMNS[4])
+    doubtful = [*titles, *(each for each in every if "\n" in each or len(each) > 2**16)]
+    if not doubtful:
+        return
+    try:
+        reject_repeated_header(read_cells(str(path), table, delimiter))
+    except InputError:
+        raise _refusal(path, doubtful[0], "it would be taken for rows or for titles") from None
+
+
+def _refusal(path: Path, text: str, why: str) -> InputError:
+    return InputError(
+        f"{path}: {text!r:.80} cannot be written, because {why}. Rename it, or write .npz, which "
+        "keeps every name."
+    )
 
 
 TIDY = Format(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tercet.io.answered import Answered, by_position, nearest_of, rename, skip, whole_numbers
-from tercet.io.formats import Format
-from tercet.io.reading import Options, Reading
-from tercet.io.source import Source
-from tercet.io.stimuli import Text
-from tercet.io.times import read_times
+from tercet.io.cells import Cells, Codes, whole_numbers
+from tercet.io.inputfile import InputFile
+from tercet.io.reading import Format, Options, Reading
+from tercet.io.stimuli import name_by_position
+from tercet.io.trials import Trials, read_times, split_choice
 from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["TRIPLETTOOLS"]
@@ -19,55 +16,45 @@ _NUMBERED = ("head", "winner", "loser")
 _WORDS = (*_NAMED, *_NUMBERED, "observer", *TIME_WORDS, "rt")
 
 
-def _matches(source: Source) -> bool:
-    titles = source.titles
+def _matches(file: InputFile) -> bool:
+    titles = file.titles
     return titles >= set(_NAMED) or (
         titles >= set(_NUMBERED) and bool(titles & {"worker_id", "samplealg"})
     )
 
 
-def _read(source: Source, options: Options) -> Reading:
-    table = whole_numbers(rename(source.table, options.columns, _WORDS))
+def _read(file: InputFile, options: Options) -> Reading:
+    table = whole_numbers(file.table.renamed(options.columns, _WORDS))
     by_name = all(table.find(title) is not None for title in _NAMED)
     chosen = table.need("answer") if by_name else table.need("winner")
-    trials = Answered(table, len(table))
-    trials = skip(trials, table.blank([chosen])[:, 0], "without an answer")
-    objects = _by_name(trials) if by_name else by_position(trials, _by_number(trials), options)
+    trials = Trials.of(table).skip(table.blank([chosen])[:, 0], "without an answer")
+    objects = trials.objects(*_compared(trials.table, by_name))
+    if not by_name:
+        objects = name_by_position(objects, options)
 
     kind = trials.table.find("samplealg")
     if kind is not None:
-        caught = (objects[:, :1] == objects[:, 1:]).any(axis=1)
-        unjudged = (trials.text(kind) == "check") & ~caught
-        trials = skip(trials, unjudged, "of check trials that do not show the anchor again")
-        objects = objects[~unjudged]
+        caught = (objects.codes[:, :1] == objects.codes[:, 1:]).any(axis=1)
+        check = trials.table.text(trials.table.column(kind)) == "check"
+        unjudged = check & ~caught
+        trials = trials.skip(unjudged, "of check trials that do not show the anchor again")
+        objects = objects.take(~unjudged)
     table = trials.table
     own, rt = find_times(table.header), table.find("rt")
     times = None if own is None else read_times(table, own)
     if times is None and rt is not None:
         times = read_times(table, rt, 0.001)
-    return trials.read(
-        objects,
-        options,
-        TRIPLETTOOLS.name,
-        TRIPLETTOOLS.title,
-        observer=table.find_observer(),
-        times=times,
-    )
+    return trials.read(objects, options, times=times)
 
 
-def _by_name(trials: Answered) -> Text:
-    """Anchor, near and far (m, 3) from Center, Left, Right and Answer."""
-    places = [trials.table.need(title) for title in _NAMED]
-    trials.table.reject_blank(places)
-    center, left, right, answer = map(trials.text, places)
-    return np.column_stack([center, *nearest_of(trials, left, right, answer, "Answer")])
-
-
-def _by_number(trials: Answered) -> Text:
-    """Anchor, near and far (m, 3) from head, winner and loser."""
-    places = [trials.table.need(title) for title in _NUMBERED]
-    trials.table.reject_blank(places)
-    return trials.table.text(trials.table.codes[:, places])
+def _compared(table: Cells, by_name: bool) -> tuple[Codes, Codes, Codes]:
+    """Anchor, near and far: head, winner and loser, or from Center, Left, Right and Answer."""
+    places = [table.need(title) for title in (_NAMED if by_name else _NUMBERED)]
+    table.reject_blank(places)
+    anchor, left, right = (table.column(place) for place in places[:3])
+    if not by_name:
+        return anchor, left, right
+    return anchor, *split_choice(table, left, right, table.column(places[3]), "Answer")
 
 
 TRIPLETTOOLS = Format(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,12 @@ class Domain(NamedTuple):
         found = np.asarray(values, dtype=np.float64)
         return np.asarray((found >= self.least) & (found <= self.most))
 
+    def check(self, name: str, value: object) -> None:
+        """Raise unless the parameter of that name may have this value."""
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not (is_number and self.least <= value <= self.most):  # type: ignore[operator]
+            raise InputError(f"The parameter {name} {self.refusal(value)}")
+
     def refusal(self, value: object) -> str:
         """What to say of one that is none of them."""
         limit = ""
@@ -40,41 +46,90 @@ class Domain(NamedTuple):
         return f"must be {self.words}{limit}, got {value!r}."
 
 
-_POSITIVE = Domain("a positive number")
-_NOT_NEGATIVE = Domain("zero or a positive number", 0.0)
+POSITIVE = Domain("a positive number")
+NOT_NEGATIVE = Domain("zero or a positive number", 0.0)
 _TINIEST, _HUGEST = float(np.nextafter(0.0, 1.0)), float(np.finfo(np.float64).max)
 FINITE = Domain("a finite number", -_HUGEST, _HUGEST)
 
-# What the models' own parameters, and those that are drawn with the points, may be.
-DOMAINS = {
-    "C": _POSITIVE,
-    "alpha": _POSITIVE,
-    "exponent": _POSITIVE,
+# What is drawn with the points whatever the model.
+DRAWN = {
     "lapse": Domain("a share from 0 to 1", 0.0, 1.0),
-    "margin": _POSITIVE,
-    "mu": _NOT_NEGATIVE,
-    "smoothing": _NOT_NEGATIVE,
     "variance": Domain("a positive number", _TINIEST, _HUGEST),
 }
+
+# How a learned parameter enters the loss, which tells its slope from those by the distances: as the
+# lapse rate, the share of answers that are a coin's; as the constant q, near and far entering as
+# their powers q / 2 alone; as the constant p, in the unit of these powers, so that the loss does
+# not change when all of near and far grow by c and p by c**(q / 2).
+LAPSE, POWER, OFFSET = 0, 1, 2
+
+
+class Learned(NamedTuple):
+    """How a parameter is estimated with the points, by its logarithm."""
+
+    role: int  # POWER or OFFSET
+    prior: tuple[float, float]  # log-normal: median, and standard deviation of the logarithm
+    start: float = 0.0  # the least value that a search starts from
+
+
+class Parameter(NamedTuple):
+    """A parameter of a model: what it may be, and how it is learned, if it can be."""
+
+    domain: Domain
+    learned: Learned | None = None
 
 
 class Model:
     """A loss of two squared distances, near and far; a probability model when it is -log p.
 
-    Each model is a frozen dataclass of its parameters. ``kernel`` is its compiled definition, an
-    elementwise loop over comparisons ``kernel(p, q, near, far, loss, d_near, d_far)``, where p and
-    q are the model's two ``constants``; ``code`` is how the engine names it.
+    Each model is a frozen dataclass of its parameters, named for its estimator: CKLModel is that of
+    CKL. What others need to know of it stands here and in its class, so that nobody asks which
+    model it is.
+
+    Attributes
+    ----------
+    kernel : callable
+        Its compiled definition, an elementwise loop over comparisons ``kernel(p, q, near, far,
+        loss, d_near, d_far)``, where p and q are the model's two `constants`.
+    parameters : mapping of str to Parameter
+        What each field may be and how it is learned, in the order in which they are learned.
+    is_probability : bool
+        Whether the loss is -log of the probability of the answer "near".
+    floor : float
+        The total loss, of comparisons that weigh one, below which a search has nothing to gain.
+    title : str
+        The name that papers give it, where that is not the estimator's.
     """
 
-    code: ClassVar[int]
     kernel: ClassVar[Callable[..., Any]]
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
     is_probability: ClassVar[bool] = True
+    floor: ClassVar[float] = 1e-12
+    title: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if field.name in DOMAINS and not (value is None and field.default is None):
-                check_parameter(field.name, value)
+            if field.name in self.parameters and not (value is None and field.default is None):
+                self.parameters[field.name].domain.check(field.name, value)
+
+    @classmethod
+    def learnable(cls) -> dict[str, Learned]:
+        """The parameters that can be estimated with the points."""
+        return {name: known.learned for name, known in cls.parameters.items() if known.learned}
+
+    @property
+    def sees_scale(self) -> bool:
+        """Whether a larger copy of an embedding is another one to it."""
+        return True
+
+    def settled(self, n_components: int) -> Self:
+        """The same model with what it takes from the dimension written out."""
+        return self
+
+    def rounded(self) -> Sequence[Self]:
+        """Smooth models to be minimised before, one after the other, where the loss has corners."""
+        return ()
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return the constants p and q of the kernel for embeddings of that dimension."""
@@ -106,10 +161,3 @@ class Model:
     def probability(self, near: ArrayLike, far: ArrayLike, n_components: int = 2) -> Array:
         """Probability of the answer "near" given the two squared distances."""
         return np.asarray(np.exp(self.log_prob(near, far, n_components)))
-
-
-def check_parameter(name: str, value: float) -> None:
-    """Raise unless the parameter of that name may have this value."""
-    domain, is_number = DOMAINS[name], isinstance(value, numbers.Real)
-    if isinstance(value, bool) or not (is_number and domain.least <= value <= domain.most):
-        raise InputError(f"The parameter {name} {domain.refusal(value)}")

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tercet.compiled import exp, jit, log
-from tercet.models.base import TINY, Array, Model
+from tercet.models.base import (
+    NOT_NEGATIVE,
+    OFFSET,
+    POSITIVE,
+    POWER,
+    TINY,
+    Array,
+    Learned,
+    Model,
+    Parameter,
+)
 
 
 @jit
@@ -51,8 +63,17 @@ class CKLModel(Model):
     mu: float = 0.05
     exponent: float = 2.0
 
-    code = 2
     kernel = ckl
+    # An exponent of 1.2 / sigma is close to the paper's noise.
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "exponent": Parameter(POSITIVE, Learned(POWER, prior=(3.0, 1.0))),
+        "mu": Parameter(NOT_NEGATIVE, Learned(OFFSET, prior=(0.05, 1.0), start=1e-3)),
+    }
+
+    @property
+    def sees_scale(self) -> bool:
+        """Whether mu, which is in the unit of the distances, is there at all."""
+        return self.mu > 0.0
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return mu and the exponent."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from tercet.compiled import jit
-from tercet.models.base import Array, Model
+from tercet.models.base import NOT_NEGATIVE, Array, Model, Parameter
+
+CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
 
 
 @jit
@@ -33,9 +37,13 @@ class GNMDSModel(Model):
 
     smoothing: float = 0.0
 
-    code = 3
     kernel = gnmds
+    parameters: ClassVar[Mapping[str, Parameter]] = {"smoothing": Parameter(NOT_NEGATIVE)}
     is_probability = False
+
+    def rounded(self) -> Sequence[Self]:
+        """The hinge with its corner rounded less and less."""
+        return () if self.smoothing > 0.0 else [replace(self, smoothing=w) for w in CORNER_WIDTHS]
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return the width of the rounded corner."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tercet.compiled import jit
-from tercet.models.base import TINY, Array, Model
+from tercet.models.base import POSITIVE, TINY, Array, Model, Parameter
 
 
 @jit
@@ -29,8 +31,8 @@ class SOEModel(Model):
 
     margin: float = 0.1
 
-    code = 4
     kernel = soe
+    parameters: ClassVar[Mapping[str, Parameter]] = {"margin": Parameter(POSITIVE)}
     is_probability = False
 
     def constants(self, n_components: int) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tercet.compiled import jit, softplus
@@ -23,5 +24,5 @@ def ste(
 class STEModel(Model):
     """p_ijl = exp(-near) / (exp(-near) + exp(-far)), near and far the squared distances."""
 
-    code = 0
     kernel = ste
+    floor = math.log(2.0)  # a comparison that is not satisfied costs as much alone

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from tercet.compiled import jit, log, softplus
-from tercet.models.base import Array, Model
+from tercet.models.base import POSITIVE, Array, Model, Parameter
 
 
 @jit
@@ -31,10 +33,15 @@ class TSTEModel(Model):
 
     alpha: float | None = None
 
-    code = 1
     kernel = tste
+    parameters: ClassVar[Mapping[str, Parameter]] = {"alpha": Parameter(POSITIVE)}
+    title = "t-STE"
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return alpha and (alpha + 1) / 2."""
         alpha = float(max(n_components - 1, 1)) if self.alpha is None else self.alpha
         return alpha, 0.5 * (alpha + 1.0)
+
+    def settled(self, n_components: int) -> Self:
+        """The same with alpha written out."""
+        return replace(self, alpha=self.constants(n_components)[0])

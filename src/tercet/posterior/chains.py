@@ -1,28 +1,33 @@
-"""Chains: what they are, and where they start, each with its own seed."""
+"""Chains: what a sampler is to them, and how they are run, block after block, and kept.
+
+A sampler knows all that its chains share. What a chain has of its own is a state, from which its
+next draws follow exactly: a chain can stop between any two blocks, and go on elsewhere: on a
+thread, on a worker of a joblib backend, or tomorrow from a checkpoint.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import closing
-from typing import Any, NamedTuple, Self
+from threading import Event
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tercet.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.engine.backend import backend_is_chosen, run_anywhere
-from tercet.engine.fit import Descent, Objective, Options
-from tercet.engine.problem import Problem
-from tercet.limits import LARGEST_NUMBER
-from tercet.models import CKLModel
-from tercet.models.base import Array, Model
-from tercet.posterior.hamiltonian import check_metric
-from tercet.posterior.mode import Mode, find_mode, fix_scale, settle_scale, spread_of_objects
-from tercet.posterior.target import LAPSE, MU, Target, energy_and_gradient
+from tercet.engine.shared_data import Shared
+from tercet.models.base import Array
+from tercet.parallel import count_threads
 
-_JITTER = 0.5  # of a start, in standard deviations of the Laplace approximation
-_SEARCHES = 3  # of a chain for its start, each from a random place
-_FAR = 3.0  # standard deviations of the prior of a parameter
-_HOLD = 0.05  # of its prior's standard deviation, where a mode must not run away
+BLOCK = 50  # draws between two looks at the progress bar
+_ROUND = 20.0  # seconds that a backend's workers draw before they report, more or less
+_POSITION, _ADAPTED, _DRAWS = "place.", "tools.", "draws."  # how names in a checkpoint begin
+
+Arrays = dict[str, Array]
+Tick = Callable[[int], object]
 
 
 class Chain(NamedTuple):
@@ -32,171 +37,289 @@ class Chain(NamedTuple):
     thetas: Array  # (S, k)
     variances: Array  # (S,) of the prior; NaN where they are still to be drawn
     log_posterior: Array  # (S,); NaN where it is still to be computed
-    astray: int  # trajectories or slices that failed
+    divergences: int  # trajectories, or slices, that failed
     rng: np.random.Generator  # for what is still to be drawn
 
 
-class Hill(NamedTuple):
-    """The best mode found, the shape around it, and a mode for every chain to start from."""
+class Phase(NamedTuple):
+    """Draws of one kind; those of the last phase are the chain."""
 
-    mode: Mode
-    A: Array  # covariance of the objects, see `spread_of_objects`
-    widths: Array  # of theta
-    starts: list[Mode]
-
-    def content(self) -> dict[str, Any]:
-        """Everything in arrays and numbers, by name."""
-        columns = zip(Mode._fields, zip(*self.starts, strict=True), strict=True)
-        starts = {f"starts.{name}": np.array(column) for name, column in columns}
-        best = next(k for k, start in enumerate(self.starts) if start is self.mode)
-        return starts | {"best": best, "A": self.A, "widths": self.widths}
-
-    @classmethod
-    def restored(cls, content: Mapping[str, Any], shape: tuple[int, int, int], k: int) -> Self:
-        """What `content` wrote of maps (chains, n, d) and k parameters; ValueError if not that."""
-        count, n, _ = shape
-        shapes = {"X": shape, "theta": (count, k), "energy": (count,), "log_scale": (count,)}
-        columns = [floats_of(content, f"starts.{name}", shapes[name]) for name in Mode._fields]
-        A = floats_of(content, "A", (n, n) if len(content["A"]) > 1 else (1, n))
-        widths = floats_of(content, "widths", (k,))
-        check_metric(A, widths)
-        if np.abs(content["starts.log_scale"]).max() > np.log(LARGEST_NUMBER):
-            raise ValueError("a scale that is no number")
-        if type(content["best"]) is not int or not 0 <= content["best"] < count:
-            raise ValueError("a best chain that is not there")
-        starts = [
-            Mode(X, theta, float(energy), float(log_scale))
-            for X, theta, energy, log_scale in zip(*columns, strict=True)
-        ]
-        return cls(starts[content["best"]], A, widths, starts)
+    length: int  # in draws
+    keeps: bool  # whether they are needed
 
 
-def explore(
-    target: Target,
-    model: Model,
-    theta: Array,
-    d: int,
-    rngs: Sequence[np.random.Generator],
-    n_jobs: int | None = None,
-    kept: Checkpoint = NOTHING_KEPT,
-) -> Hill:
-    """Look for a mode from a start of each chain's own, and for the shape around the best."""
-    shape = len(rngs), target.problem.n_objects, d
-    return kept.once(
-        "hill",
-        0,
-        lambda: _explore(target, model, theta, d, rngs, n_jobs, kept),
-        Hill.content,
-        lambda content: Hill.restored(content, shape, len(theta)),
-    )
+class State(NamedTuple):
+    """All that a chain is between two blocks of draws."""
+
+    phase: int
+    done: int  # draws of this phase
+    position: Arrays  # what changes with every draw
+    adapted: Arrays  # what changes between phases
+    rng: Mapping[str, Any]  # of its random generator
 
 
-def _explore(
-    target: Target,
-    model: Model,
-    theta: Array,
-    d: int,
+class Draws(NamedTuple):
+    """Some draws of a chain, in order."""
+
+    points: Array  # (S, n, d), or matrices (S, n, n)
+    others: Array  # (S, k): what is drawn with them
+    notes: Array  # (S, K), the sampler's
+
+
+class DrawShapes(NamedTuple):
+    """How much there is of every draw."""
+
+    points: tuple[int, int]
+    others: int
+    notes: int
+
+    def empty(self, count: int) -> Draws:
+        """Room for so many draws."""
+        return Draws(*(np.empty(shape) for shape in self.of(count)))
+
+    def of(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the arrays of so many draws."""
+        return (count, *self.points), (count, self.others), (count, self.notes)
+
+
+class Sampler(Protocol):
+    """A sampler, and all that its chains share."""
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """What a chain goes through."""
+
+    @property
+    def block(self) -> int:
+        """Draws at a time; a state in the middle of so many would not be exact."""
+
+    @property
+    def shapes(self) -> DrawShapes:
+        """How much there is of every draw."""
+
+    def check(self, state: State) -> None:
+        """Raise ValueError unless numbers of the right shapes are a state to go on from."""
+
+    def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+        """Position of chain k, and what is adapted, as they are at first."""
+
+    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+        """Draw a block, or less at the end of a phase: the new position, and the draws."""
+
+    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+        """Position and what is adapted after a phase, given its draws where it keeps them."""
+
+    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+        """The chain, of the draws of the last phase."""
+
+
+def run_chains(
+    sampler: Sampler,
     rngs: Sequence[np.random.Generator],
     n_jobs: int | None,
-    kept: Checkpoint,
-) -> Hill:
-    if scale_free := isinstance(model, CKLModel) and model.mu == 0.0 and MU not in target.learned:
-        penalty = 0.0  # it would shrink the map to a point
-    else:
-        penalty = float(0.5 * np.exp(-target.scale_mean) * np.trace(target.precision) / d)
-    objective = Objective(model, d, penalty)
-    n_init = None if d == 1 else _SEARCHES  # a line needs more, and decides itself
-    found = find_maps(objective, target.problem, n_init, rngs, n_jobs, kept)
-    if scale_free:
-        starts = [_sized(target, X, theta) for X in found]
-    else:
-        starts = _modes(target, found, theta)
-        if any(_ran_away(target, start.theta) for start in starts):
-            starts = _modes(_held(target), found, theta)
-    best = min(starts, key=lambda start: start.energy)
-    return Hill(best, *spread_of_objects(fix_scale(target, best.log_scale), best), starts)
+    tick: Tick,
+    checkpoint: Checkpoint = NOTHING_KEPT,
+) -> list[Chain]:
+    """Run a chain for every generator, from where a checkpoint left it; ``tick`` is told of draws.
 
-
-class _Search(NamedTuple):
-    """What the searches of all chains share."""
-
-    objective: Objective
-    problem: Problem
-    n_init: int | None
-
-
-def find_maps(
-    objective: Objective,
-    problem: Problem,
-    n_init: int | None,
-    rngs: Sequence[np.random.Generator],
-    n_jobs: int | None = None,
-    kept: Checkpoint = NOTHING_KEPT,
-) -> list[Array]:
-    """A map (n, d) of least loss for every chain, for all after the first from random places.
-
-    One after the other, as large problems are spread over threads; or side by side on the joblib
-    backend if one was chosen.
+    On threads, or on the joblib backend if one was chosen. There workers are given a state and a
+    number of draws and hand back the draws and the new state, so that a lost worker costs no more
+    than these; the bits are the same.
     """
-    count, shape = len(rngs), (problem.n_objects, objective.n_components)
-    found = ((k, kept.one("map", k, lambda row: floats_of(row, "X", shape))) for k in range(count))
-    known = {k: X for k, X in found if X is not None}
-    search = _Search(objective, problem, n_init)
-    missing = [(k, rng) for k, rng in enumerate(rngs) if k not in known]
+    runs = [_ChainRun(sampler, k, rng, checkpoint) for k, rng in enumerate(rngs)]
+    if before := sum(run.drawn for run in runs):
+        tick(before)
     if backend_is_chosen():
-        coming = run_anywhere(_find_map, search, missing, n_jobs)
+        _in_rounds(sampler, runs, n_jobs, tick)
     else:
-        coming = (_find_map(search, one) for one in missing)
-    with closing(coming):
-        for (k, _), X in zip(missing, coming, strict=True):
-            known[k] = X
-            kept.add("map", k, {"X": X})
-    return [known[k] for k in range(count)]
+        _on_threads(sampler, runs, count_threads(n_jobs), tick)
+    return [run.chain() for run in runs]
 
 
-def _find_map(search: _Search, chain: tuple[int, np.random.Generator]) -> Array:
-    k, rng = chain
-    options = Options() if k == 0 else Options(start="random", n_init=search.n_init)
-    return Descent(search.objective, options).solve(search.problem, rng).embedding
+class Segment(NamedTuple):
+    """What a chain did in a number of draws."""
+
+    length: int
+    position: Arrays
+    rng: Mapping[str, Any]
+    draws: Draws | None  # where the phase keeps them
 
 
-def _modes(target: Target, found: list[Array], theta: Array) -> list[Mode]:
-    """A mode near each of the maps found, all at the scale that suits the first."""
-    mode = settle_scale(target, found[0], theta)
-    known = fix_scale(target, mode.log_scale)
-    return [mode, *(find_mode(known, X, mode.theta) for X in found[1:])]
+def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
+    """Draw so many more, within a phase."""
+    state, count = task
+    # Backends hand over large arrays read-only, for which samplers would be compiled anew.
+    own = {name: np.require(array, requirements="W") for name, array in state.adapted.items()}
+    state = state._replace(adapted=own)
+    rng, blocks = _generator(state.rng), []
+    for a in range(0, count, sampler.block):
+        position, draws = sampler.advance(state, min(sampler.block, count - a), rng)
+        state = state._replace(position=position)
+        if sampler.phases[state.phase].keeps:
+            blocks.append(draws)
+    joined = Draws(*map(np.concatenate, zip(*blocks, strict=True))) if blocks else None
+    return Segment(count, state.position, rng.bit_generator.state, joined)
 
 
-def _ran_away(target: Target, theta: Array) -> bool:
-    """Whether an exponent or mu at a mode is where its prior as good as never is.
-
-    A map with room to satisfy every answer makes the exponent grow without end: a spike, high and
-    so narrow that draws are never there.
-    """
-    mean, sd = target.priors.T
-    return bool(np.any((np.abs(theta - mean) > _FAR * sd) & (target.learned != LAPSE)))
+# --- inside -----------------------------------------------------------------------------------
 
 
-def _held(target: Target) -> Target:
-    """The same posterior with the exponent and mu held near the middle of their priors."""
-    hold = np.where(target.learned != LAPSE, _HOLD, 1.0)
-    return target._replace(priors=target.priors * np.stack([np.ones_like(hold), hold], axis=1))
+class _ChainRun:
+    """A chain that is run: its state, and the draws of its phase so far."""
+
+    def __init__(
+        self, sampler: Sampler, k: int, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> None:
+        self.sampler = sampler
+        self.k = k
+        self.checkpoint = checkpoint
+        self.rows = 0  # in the checkpoint
+        self.draws = _NO_DRAWS
+        position, adapted = sampler.start(k, rng)
+        self.state = State(0, 0, position, adapted, rng.bit_generator.state)
+        for _ in checkpoint.rows("chain", k, self._restore):
+            pass
+        if self.rows == 0:
+            self._save(None)
+        self._next_phase()
+
+    @property
+    def left(self) -> int:
+        """Draws to come in this phase; none at the end."""
+        return self.sampler.phases[self.state.phase].length - self.state.done
+
+    @property
+    def drawn(self) -> int:
+        """Draws so far, of all phases."""
+        before = self.sampler.phases[: self.state.phase]
+        return sum(phase.length for phase in before) + self.state.done
+
+    def take(self, segment: Segment) -> None:
+        """Go on to the end of a segment."""
+        length, position, rng, draws = segment
+        self._add(draws)
+        done = self.state.done + length
+        self.state = self.state._replace(done=done, position=position, rng=rng)
+        self._save(draws)
+        self._next_phase()
+
+    def chain(self) -> Chain:
+        """The chain, at its end."""
+        return self.sampler.chain(self.draws, _generator(self.state.rng))
+
+    def _add(self, draws: Draws | None) -> None:
+        """Put draws to those of the phase."""
+        if draws is None:
+            return
+        if self.state.done == 0:
+            self.draws = self.sampler.shapes.empty(self.sampler.phases[self.state.phase].length)
+        for mine, new in zip(self.draws, draws, strict=True):
+            mine[self.state.done : self.state.done + len(new)] = new
+
+    def _next_phase(self) -> None:
+        """Go over to the next phase where one is done, but not from the last."""
+        turned = False
+        while self.left == 0 and self.state.phase + 1 < len(self.sampler.phases):
+            state, turned = self.state, True
+            position, adapted = state.position, state.adapted
+            if state.done > 0:
+                position, adapted = self.sampler.adapt(state, self.draws)
+            self.state = State(state.phase + 1, 0, position, adapted, state.rng)
+            self.draws = _NO_DRAWS
+        if turned:
+            self._save(None)
+
+    def _save(self, draws: Draws | None) -> None:
+        state = self.state
+        content: dict[str, Any] = {"phase": state.phase, "done": state.done, "rng": state.rng}
+        content |= {f"{_POSITION}{name}": array for name, array in state.position.items()}
+        if state.done == 0:
+            content |= {f"{_ADAPTED}{name}": array for name, array in state.adapted.items()}
+        if draws is not None:
+            content |= {f"{_DRAWS}{name}": array for name, array in draws._asdict().items()}
+        self.checkpoint.add("chain", self.k, content, self.rows)
+        self.rows += 1
+
+    def _restore(self, content: dict[str, Any]) -> None:
+        """Go on to where a row of the checkpoint was; ValueError where no chain was."""
+        before, phases = self.state, self.sampler.phases
+        phase, done, rng = (content[name] for name in ("phase", "done", "rng"))
+        if type(phase) is not int or type(done) is not int:
+            raise ValueError("a place that is no number")
+        if self.rows == 0:
+            follows = phase == done == 0
+        elif phase == before.phase:
+            follows = before.done < done <= phases[phase].length
+        else:  # the next phase that has any draws
+            skipped = phases[before.phase + 1 : phase]
+            follows = self.left == done == 0 and before.phase < phase < len(phases)
+            follows = follows and not any(each.length for each in skipped)
+        if not follows:
+            raise ValueError("a row that does not follow")
+        drawn = done - before.done if phase == before.phase and phases[phase].keeps else 0
+        self._add(_draws_of(content, self.sampler, drawn) if drawn else None)
+        position = _shaped_like(before.position, _POSITION, content)
+        adapted = before.adapted if done else _shaped_like(before.adapted, _ADAPTED, content)
+        _generator(rng)  # says if it is none
+        self.state = State(phase, done, position, adapted, rng)
+        self.sampler.check(self.state)
+        self.rows += 1
 
 
-def _sized(target: Target, X: Array, theta: Array) -> Mode:
-    """A map of the size that the prior expects, for a model that does not see the size."""
-    X = X - X.mean(axis=0)
-    squares = np.einsum("ik,kl,il", X, target.precision, X)
-    X *= np.exp(0.5 * target.scale_mean) * np.sqrt((X.size - X.shape[1]) / squares)
-    slopes = np.empty_like(X), np.zeros_like(theta)
-    return Mode(X, theta, float(energy_and_gradient(target, X, theta, *slopes)), target.scale_mean)
+_NO_DRAWS = Draws(np.empty(0), np.empty(0), np.empty(0))
 
 
-def jittered(hill: Hill, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Points (n, d), centred, and theta near the start of chain k."""
-    start = hill.starts[k]
-    variances = np.diag(hill.A) if len(hill.A) > 1 else hill.A[0]
-    widths = _JITTER * np.sqrt(variances)[:, None]
-    X = start.X + widths * rng.standard_normal(start.X.shape)
-    theta = start.theta + _JITTER * hill.widths * rng.standard_normal(start.theta.shape)
-    return X - X.mean(axis=0), theta
+def _shaped_like(arrays: Arrays, prefix: str, content: dict[str, Any]) -> Arrays:
+    """The arrays of a row that have the same names and shapes."""
+    return {
+        name: floats_of(content, f"{prefix}{name}", array.shape) for name, array in arrays.items()
+    }
+
+
+def _draws_of(content: dict[str, Any], sampler: Sampler, count: int) -> Draws:
+    """So many draws of a row."""
+    shapes = zip(Draws._fields, sampler.shapes.of(count), strict=True)
+    return Draws(*(floats_of(content, f"{_DRAWS}{name}", shape) for name, shape in shapes))
+
+
+def _generator(state: Mapping[str, Any]) -> np.random.Generator:
+    bits = np.random.PCG64()
+    bits.state = state  # type: ignore[assignment]
+    return np.random.Generator(bits)
+
+
+def _on_threads(sampler: Sampler, runs: Sequence[_ChainRun], n_threads: int, tick: Tick) -> None:
+    """Run chains on threads; an interruption or an error ends them all after their blocks."""
+    stop = Event()
+
+    def run_to_its_end(run: _ChainRun) -> None:
+        while run.left and not stop.is_set():
+            segment = advance_chain(sampler, (run.state, min(sampler.block, run.left)))
+            run.take(segment)
+            tick(segment.length)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(run_to_its_end, run) for run in runs]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+    for future in futures:
+        future.result()
+
+
+def _in_rounds(sampler: Sampler, runs: Sequence[_ChainRun], n_jobs: int | None, tick: Tick) -> None:
+    """Run chains on the active joblib backend, all for a while, and then again."""
+    blocks, shared = 1, Shared(sampler)
+    while going := [run for run in runs if run.left]:
+        begun = monotonic()
+        tasks = [(run.state, min(run.left, blocks * sampler.block)) for run in going]
+        with closing(run_anywhere(advance_chain, shared, tasks, n_jobs)) as segments:
+            for run, segment in zip(going, segments, strict=True):
+                run.take(segment)
+                tick(segment.length)
+        took = monotonic() - begun
+        if took < 0.5 * _ROUND:
+            blocks *= 2
+        elif took > 2.0 * _ROUND:
+            blocks = max(1, blocks // 2)

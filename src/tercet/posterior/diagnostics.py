@@ -23,10 +23,10 @@ from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tercet.engine.constants import WATCHED_PAIRS
 from tercet.engine.problem import some_pairs
 from tercet.models.base import Array
 
-MOST_PAIRS = 50
 # The largest of many R-hats is well above 1 in converged chains too: hence not the usual 1.01.
 R_HAT = 1.05
 # Nested R-hat is the root of 1 + B / W. With B / W at 16 / 400 the means of 16 superchains are
@@ -195,7 +195,7 @@ def _normal_scores(values: Array) -> Array:
 
 def distances_to_watch(draws: Array, kind: str) -> Array:
     """Distances (S, K) of a fixed random choice of pairs, of points (S, n, d) or matrices."""
-    first, second = some_pairs(draws.shape[1], MOST_PAIRS)
+    first, second = some_pairs(draws.shape[1], WATCHED_PAIRS)
     if kind == "distances":
         return np.asarray(draws[:, first, second])
     return np.asarray(np.linalg.norm(draws[:, first] - draws[:, second], axis=2))

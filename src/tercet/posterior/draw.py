@@ -1,37 +1,44 @@
-"""From answers to draws: the target, the walk of its chains, and what is drawn apart."""
+"""From answers to draws: the target, the sampler of its chains, and what is drawn apart.
+
+On an accelerator all chains take the same steps together, and come back as the CPU's do.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.checkpoint import NOTHING_KEPT, Checkpoint
 from tercet.compiled import announce_compilation, jit
 from tercet.engine.backend import count_own_threads
-from tercet.engine.blas import one_blas_thread
 from tercet.engine.fit import Objective
 from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import build_problem
-from tercet.models import Model, TSTEModel
-from tercet.models.base import Array
-from tercet.parallel import threads_at_most
+from tercet.errors import TercetError
+from tercet.models.base import Array, Model
+from tercet.parallel import one_blas_thread, threads_at_most
 from tercet.posterior import hamiltonian
-from tercet.posterior.chains import Chain, explore, find_maps, jittered
+from tercet.posterior.chains import Chain, Sampler, Tick, run_chains
 from tercet.posterior.diagnostics import distances_to_watch
+from tercet.posterior.elliptical import Elliptical, Matrices
+from tercet.posterior.hamiltonian import Hamiltonian
+from tercet.posterior.laplace import Laplace
+from tercet.posterior.mode import Modes, find_maps, find_modes, jittered
 from tercet.posterior.priors import DistancePrior, NormalPrior, log_normal
-from tercet.posterior.running import run_chains
 from tercet.posterior.scale import draw_variances
-from tercet.posterior.settings import PARAMETERS, Learn, first_theta, natural, theta_priors
+from tercet.posterior.settings import Learn, first_theta, natural, roles, theta_priors
 from tercet.posterior.target import Target, energy_and_gradient
-from tercet.posterior.walks import Elliptical, Hamiltonian, Laplace, Matrices, Walk
 from tercet.progress import progress_bar
 from tercet.provenance import seed_for
 from tercet.triplets import Triplets
+
+if TYPE_CHECKING:
+    from tercet.accelerator.target import Data, Form
 
 # What random numbers are for: the first word of the key that spawns a seed; the second is the
 # number of the chain.
@@ -62,12 +69,6 @@ class Plan(NamedTuple):
         """Points that chains begin at in groups; 0 where each has its own."""
         return SUPERCHAINS if self.device == "gpu" and self.n_chains > SUPERCHAINS else 0
 
-    def known_model(self) -> Model:
-        """The model with what it takes from the dimension written out."""
-        if isinstance(self.model, TSTEModel):
-            return replace(self.model, alpha=self.model.constants(self.n_components)[0])
-        return self.model
-
 
 class Drawn(NamedTuple):
     """All draws, chain after chain."""
@@ -76,7 +77,7 @@ class Drawn(NamedTuple):
     parameters: dict[str, Array]
     statistics: dict[str, Array]
     watched: dict[str, Array]  # what tells whether chains agree: (chains, draws, ...) each
-    astray: int  # trajectories or slices that failed
+    divergences: int  # trajectories or slices that failed
 
 
 def draw(
@@ -85,7 +86,7 @@ def draw(
     entropy: int,
     n_jobs: int | None,
     progress: bool | None = None,
-    kept: Checkpoint = NOTHING_KEPT,
+    checkpoint: Checkpoint = NOTHING_KEPT,
 ) -> Drawn:
     """Draw from the posterior, or go on with what a checkpoint has; every chain has its own seed.
 
@@ -100,14 +101,14 @@ def draw(
         )
         if plan.device == "gpu":
             return _draw_in_lockstep(plan, target, searching, rngs, entropy, progress)
-        search = _Search(searching, n_jobs, kept)
+        search = _Search(searching, n_jobs, checkpoint)
         if isinstance(plan.prior, DistancePrior):
-            walk = _matrix_walk(plan, plan.prior, target, search)
+            sampler = _matrix_sampler(plan, plan.prior, target, search)
         else:
-            walk = _point_walk(plan, plan.prior, target, search)
+            sampler = _point_sampler(plan, plan.prior, target, search)
         total = plan.n_chains * (plan.warmup + plan.n_samples)
         with progress_bar(total, "draws", progress) as bar:
-            chains = run_chains(walk, rngs, n_jobs, bar.update, kept)
+            chains = run_chains(sampler, rngs, n_jobs, bar.update, checkpoint)
         return _collect(plan, target, chains)
 
 
@@ -120,20 +121,89 @@ def _draw_in_lockstep(
     progress: bool | None,
 ) -> Drawn:
     """Draw on the accelerator, from as many starts as there are superchains."""
-    from tercet.posterior.accelerated import run_in_lockstep  # imports JAX
-
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
-    hill = explore(target, plan.model, theta, plan.n_components, searching)
+    modes = find_modes(target, plan.model, theta, plan.n_components, searching)
     # By the chains' own numbers: those of the search stay behind where a backend's worker searches.
-    starts = [jittered(hill, k, rngs[k]) for k in range(len(searching))]
+    starts = [jittered(modes, k, rngs[k]) for k in range(len(searching))]
     seed = seed_for(entropy, _LOCKSTEP)
     total = plan.n_chains * (plan.warmup + plan.n_samples)
     with progress_bar(total, "draws", progress) as bar:
         chains = run_in_lockstep(
-            target, hill, starts, rngs, plan.warmup, plan.n_samples, seed, bar.update
+            target, modes, starts, rngs, plan.warmup, plan.n_samples, seed, bar.update
         )
     return _collect(plan, target, chains)
+
+
+def run_in_lockstep(
+    target: Target,
+    modes: Modes,
+    starts: list[tuple[Array, Array]],
+    rngs: list[np.random.Generator],
+    warmup: int,
+    n_samples: int,
+    seed: np.random.SeedSequence,
+    tick: Tick,
+) -> list[Chain]:
+    """Warm up and run chains; chain c begins at points and theta of start c modulo their number.
+
+    Chains that begin at the same point are a superchain, as nested R-hat wants them. All chains
+    have random numbers of one seed, so that a chain depends on how many there are; ``rngs``, one a
+    chain, are for what is drawn apart.
+    """
+    device, n_chains = find_device("gpu"), len(rngs)
+    from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
+    from tercet.accelerator.target import bytes_a_chain
+
+    form, data = convert(target, modes.mode.X.shape[1])
+    if (needed := n_chains * bytes_a_chain(form, data)) > (there := memory_of(device)):
+        fitting = max(1, there * n_chains // needed)
+        raise TercetError(
+            f"{n_chains} chains need about {needed / 2**30:.1f} GiB on the device, which has "
+            f"{there / 2**30:.1f}: use n_chains={fitting} or fewer, or device='cpu'."
+        )
+    X = np.array([points for points, _ in starts])
+    theta = np.array([numbers for _, numbers in starts])
+    numbers = np.arange(n_chains) % len(starts)
+    A = modes.A[0] if len(modes.A) == 1 else modes.A
+    with computing_on(device):
+        sampler = make_sampler(form, data, seed, tick)
+        tuned = start_chains(sampler, A, modes.widths, X[numbers], theta[numbers])
+        tuned = warm_up(sampler, tuned, warmup, len(starts))
+        _, kept = draw_chains(sampler, tuned, n_samples)
+    unknown = np.full(n_samples, np.nan)
+    return [
+        Chain(points.astype(np.float64), etas[:, 1:], unknown, -energies, int(divergent.sum()), rng)
+        for points, etas, energies, divergent, rng in zip(
+            kept.points, kept.etas, kept.energies, kept.divergent, rngs, strict=True
+        )
+    ]
+
+
+def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[Form, Data]:
+    """What the accelerator's program depends on, and what it is given, of comparisons by edges."""
+    from tercet.accelerator.target import Form, make_data
+
+    problem = target.problem
+    form = Form(
+        int(target.code),
+        tuple(int(name) for name in target.learned),
+        problem.n_objects,
+        n_components,
+        target.scale_sd > 0.0,
+        dtype,
+    )
+    return form, make_data(
+        form,
+        problem.edges,
+        problem.near,
+        problem.far,
+        problem.weights,
+        (target.p, target.q),
+        target.precision,
+        (target.scale_mean, target.scale_sd),
+        target.priors,
+    )
 
 
 def build_target(plan: Plan, triplets: Triplets) -> Target:
@@ -157,7 +227,7 @@ def build_target(plan: Plan, triplets: Triplets) -> Target:
         np.asarray(np.linalg.inv(block), dtype=np.float64),
         float(mean),
         float(sd),
-        np.array([PARAMETERS[name] for name in plan.learn], dtype=np.int64),
+        roles(plan.learn, plan.model),
         theta_priors(plan.learn),
     )
 
@@ -167,10 +237,10 @@ class _Search(NamedTuple):
 
     rngs: Sequence[np.random.Generator]  # one a chain
     n_jobs: int | None
-    kept: Checkpoint
+    checkpoint: Checkpoint
 
 
-def _point_walk(plan: Plan, prior: NormalPrior, target: Target, search: _Search) -> Walk:
+def _point_sampler(plan: Plan, prior: NormalPrior, target: Target, search: _Search) -> Sampler:
     """How chains draw points."""
     d, warmup, count = plan.n_components, plan.warmup, plan.n_samples
     block = prior.covariance(d)
@@ -180,15 +250,15 @@ def _point_walk(plan: Plan, prior: NormalPrior, target: Target, search: _Search)
             starts = [_in_best_size(target, X) for X in starts]
         return Elliptical(target, block, starts, None, warmup, count)
     theta = first_theta(plan.learn, plan.model)
-    hill = explore(target, plan.model, theta, d, *search)
+    modes = find_modes(target, plan.model, theta, d, *search)
     if plan.sampler == "laplace":
-        return Laplace(target, hill.mode, count)
+        return Laplace(target, modes.mode, count)
     if plan.sampler == "hmc":
-        return Hamiltonian(target, hill, warmup, count)
-    return Elliptical(target, block, None, hill, warmup, count)
+        return Hamiltonian(target, modes, warmup, count)
+    return Elliptical(target, block, None, modes, warmup, count)
 
 
-def _matrix_walk(plan: Plan, prior: DistancePrior, target: Target, search: _Search) -> Walk:
+def _matrix_sampler(plan: Plan, prior: DistancePrior, target: Target, search: _Search) -> Sampler:
     """How chains draw distance matrices: from the distances of a maximum of the likelihood."""
     centre, root = prior.matrices(target.problem.n_objects)
     starts = _maxima(plan, target, search)
@@ -256,8 +326,8 @@ def _collect(plan: Plan, target: Target, chains: list[Chain]) -> Drawn:
     distances = distances_to_watch(draws, kind)
     watched["distances"] = distances.reshape(*shape, -1)
     watched |= {f"the {name}": column.reshape(shape) for name, column in parameters.items()}
-    astray = sum(chain.astray for chain in chains)
-    return Drawn(draws, parameters, statistics, watched, astray)
+    divergences = sum(chain.divergences for chain in chains)
+    return Drawn(draws, parameters, statistics, watched, divergences)
 
 
 def _place(

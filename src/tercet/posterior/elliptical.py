@@ -16,7 +16,10 @@ from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import edge_lengths, edge_loss
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
+from tercet.posterior.chains import BLOCK, Arrays, Chain, Draws, DrawShapes, Phase, State
+from tercet.posterior.mode import Modes, jittered
 from tercet.posterior.scale import draw_variance
+from tercet.posterior.target import Target, prior_energies
 
 _NONE = np.empty(0)
 MAX_SHRINKS = 200  # halvings of the bracket: the angle is then zero to rounding
@@ -282,3 +285,137 @@ def draw_symmetric(root: Array, rng: np.random.Generator) -> Array:
             out[i, j] = total
             out[j, i] = total
     return out
+
+
+class Elliptical(NamedTuple):
+    """Elliptical slice sampling of points, whose centre moves too.
+
+    Chain k starts at its points, or, without them, near its mode.
+    """
+
+    target: Target
+    covariance: Array  # (d, d) of one point, up to the variance
+    starts: list[Array] | None
+    modes: Modes | None
+    warmup: int
+    n_samples: int
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The warm-up, and what is kept."""
+        return Phase(self.warmup, False), Phase(self.n_samples, True)
+
+    @property
+    def block(self) -> int:
+        """Sums that a block goes on with are taken anew in the next."""
+        return BLOCK
+
+    @property
+    def shapes(self) -> DrawShapes:
+        """Points, their variance, and notes."""
+        shape = self.target.problem.n_objects, len(self.covariance)
+        return DrawShapes(shape, 1, N_NOTES)
+
+    def check(self, state: State) -> None:
+        """There must be a variance."""
+        if not state.position["variance"] > 0.0:
+            raise ValueError("a variance that is not positive")
+
+    def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+        """From the maximum of the likelihood, or near the mode."""
+        if self.modes is not None:
+            X, log_scale = jittered(self.modes, k, rng)[0], self.modes.mode.log_scale
+        elif self.starts is not None:
+            X, log_scale = self.starts[k], self.target.scale_mean
+        return {"X": np.ascontiguousarray(X), "variance": np.array(np.exp(log_scale))}, {}
+
+    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+        """Draw a block."""
+        X, target = state.position["X"].copy(), self.target
+        draws = self.shapes.empty(count)
+        variance = sample_points(
+            _likelihood(target),
+            np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64),
+            target.scale_mean,
+            target.scale_sd,
+            X,
+            float(state.position["variance"]),
+            rng,
+            draws.points,
+            draws.others[:, 0],
+            draws.notes,
+        )
+        return {"X": X, "variance": np.array(variance)}, draws
+
+    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+        """Nothing is adapted."""
+        return state.position, state.adapted
+
+    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+        """The log-posterior is known but for the prior's share."""
+        points, others, notes = draws
+        divergences = int(notes[:, STUCK].sum())
+        log_posterior = -notes[:, ENERGY] - prior_energies(self.target, points)
+        return Chain(
+            points, np.empty((len(points), 0)), others[:, 0], log_posterior, divergences, rng
+        )
+
+
+class Matrices(NamedTuple):
+    """Elliptical slice sampling of distance matrices, from those of points."""
+
+    target: Target
+    centre: Array  # (n, n)
+    root: Array  # (n, n)
+    starts: list[Array]  # (n, d) each
+    warmup: int
+    n_samples: int
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The warm-up, and what is kept."""
+        return Phase(self.warmup, False), Phase(self.n_samples, True)
+
+    @property
+    def block(self) -> int:
+        """Sums that a block goes on with are taken anew in the next."""
+        return BLOCK
+
+    @property
+    def shapes(self) -> DrawShapes:
+        """Matrices and notes."""
+        return DrawShapes(self.centre.shape, 0, N_NOTES)
+
+    def check(self, state: State) -> None:
+        """A matrix of distances must be symmetric."""
+        if not np.allclose(state.position["D"], state.position["D"].T):
+            raise ValueError("a matrix that is not symmetric")
+
+    def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+        """From the distances of a maximum of the likelihood."""
+        X = self.starts[k]
+        return {"D": np.linalg.norm(X[:, None] - X, axis=2)}, {}
+
+    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+        """Draw a block."""
+        D = state.position["D"].copy()
+        draws = self.shapes.empty(count)
+        sample_matrices(
+            _likelihood(self.target), self.centre, self.root, D, rng, draws.points, draws.notes
+        )
+        return {"D": D}, draws
+
+    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+        """Nothing is adapted."""
+        return state.position, state.adapted
+
+    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+        """There are no variances, and the log-posterior is not asked for."""
+        points, others, notes = draws
+        divergences = int(notes[:, STUCK].sum())
+        unknown = np.full(len(points), np.nan)
+        return Chain(points, others, unknown, unknown, divergences, rng)
+
+
+def _likelihood(target: Target) -> Likelihood:
+    return Likelihood(target.problem, target.code, target.p, target.q)

@@ -15,17 +15,37 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.align import generalised_procrustes
 from tercet.compiled import jit, jit_sums
+from tercet.engine.constants import (
+    ACCEPT,
+    ALIGNED,
+    DELAY,
+    DIVERGED,
+    FEWEST_SHAPES,
+    FIRST_PUSH,
+    FIRST_STEP,
+    FIRST_STEPS,
+    FORGETTING,
+    GOAL,
+    HOPS,
+    LEAST_VARIANCE,
+    LEAST_WIDTH,
+    LENGTH,
+    MOST_STEPS,
+    MOST_STEPS_ON_A_LINE,
+    SHORTEST,
+    SHRINKAGE,
+)
 from tercet.models.base import Array
+from tercet.posterior.chains import BLOCK, Arrays, Chain, Draws, DrawShapes, Phase, State
+from tercet.posterior.mode import Modes, check_metric, jittered
 from tercet.posterior.target import Target, split_energy
 
-ACCEPT = 0.75  # share of proposals that the step is tuned to accept
-# First of the three pushes of a step with two gradients (McLachlan 1995): its error is a tenth of
-# that of two leapfrog steps, so that it can be longer.
-_OUTER = 0.1931833275037836
-HOPS = 8  # so many objects on a line share one hop a draw
 _MOST_LOG = 600.0  # of a step, whose logarithm is taken again
-DIVERGED = 1000.0  # error of the energy beyond which a trajectory has left the track
+
+_BLOCK_OF_COMPARISONS = 5_000_000  # that long trajectories see, more or less, in as much time
+_TRUST = 0.8  # in the variances seen during the warm-up, against those of the approximation
 
 ENERGY, ACCEPTED, STEPS, DIVERGENT = range(4)  # columns of what is noted of every draw
 N_NOTES = 4
@@ -45,14 +65,6 @@ def make_metric(A: Array, widths: Array) -> Metric:
         return Metric(A, 1.0 / np.sqrt(A), widths)
     inverse = np.linalg.inv(np.linalg.cholesky(A))
     return Metric(np.ascontiguousarray(A), np.ascontiguousarray(inverse.T), widths)
-
-
-def check_metric(A: Array, widths: Array) -> None:
-    """Raise ValueError unless a metric can be made of them."""
-    if not ((widths > 0.0).all() and (np.diag(A) if len(A) > 1 else A[0]).min() > 0.0):
-        raise ValueError("a variance that is not positive")
-    if len(A) > 1:
-        np.linalg.cholesky(A)  # says if it is not positive definite
 
 
 @jit_sums
@@ -167,14 +179,14 @@ def sample(
         r = rng.standard_normal(eta.shape) / metric.widths
         _apply(metric.A, P, V)
         start = energy + 0.5 * (_inner(P, V) + np.sum(variances * r * r))
-        h = step * 0.25 ** (rng.random() ** 8)
+        h = step * SHORTEST ** (rng.random() ** 8)
         count = max(1, math.ceil(min(2.0 * length * rng.random() / h, float(max_steps))))
         Z[:], by_Z[:], zeta[:], by_zeta[:] = Y, by_Y, eta, by_eta
         reached = energy
         for _ in range(count):
-            P -= _OUTER * h * by_Z
-            r -= _OUTER * h * by_zeta
-            for inner in (1.0 - 2.0 * _OUTER, _OUTER):
+            P -= FIRST_PUSH * h * by_Z
+            r -= FIRST_PUSH * h * by_zeta
+            for inner in (1.0 - 2.0 * FIRST_PUSH, FIRST_PUSH):
                 _apply(metric.A, P, V)
                 _centre(V)
                 Z += 0.5 * h * V
@@ -209,7 +221,7 @@ def sample(
 
 def start_tuning(step: float) -> Array:
     """What dual averaging remembers: its goal, the mean gap, the mean log-step and the count."""
-    return np.array([math.log(10.0 * step), 0.0, math.log(step), 0.0])
+    return np.array([math.log(GOAL * step), 0.0, math.log(step), 0.0])
 
 
 def tuned_step(tuner: Array) -> float:
@@ -221,11 +233,119 @@ def tuned_step(tuner: Array) -> float:
 def _retune(tuner: Array, probability: float) -> float:
     """Learn from an acceptance probability; returns the step to try next.
 
-    Hoffman & Gelman 2014, section 3.2, with their constants.
+    Dual averaging: Hoffman & Gelman 2014, section 3.2.
     """
     tuner[3] += 1.0
     k = tuner[3]
-    tuner[1] += (ACCEPT - probability - tuner[1]) / (k + 10.0)
-    log_step = tuner[0] - math.sqrt(k) / 0.05 * tuner[1]
-    tuner[2] += k**-0.75 * (log_step - tuner[2])
+    tuner[1] += (ACCEPT - probability - tuner[1]) / (k + DELAY)
+    log_step = tuner[0] - math.sqrt(k) / SHRINKAGE * tuner[1]
+    tuner[2] += k**FORGETTING * (log_step - tuner[2])
     return math.exp(log_step)
+
+
+class Hamiltonian(NamedTuple):
+    """Hamiltonian Monte Carlo over shapes and eta = (log size, theta)."""
+
+    target: Target
+    modes: Modes
+    warmup: int
+    n_samples: int
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """A third of the warm-up finds the step, a third the widths, a third the step once more."""
+        third = self.warmup // 3
+        return (
+            Phase(self.warmup - 2 * third, False),
+            Phase(third, True),
+            Phase(third, False),
+            Phase(self.n_samples, True),
+        )
+
+    @property
+    def block(self) -> int:
+        """Fewer draws of a larger problem; here they could be any number."""
+        return max(1, min(BLOCK, _BLOCK_OF_COMPARISONS // len(self.target.problem.comparisons)))
+
+    @property
+    def shapes(self) -> DrawShapes:
+        """Points, eta, and notes."""
+        k = 1 + len(self.target.learned)
+        return DrawShapes(self.modes.mode.X.shape, k, N_NOTES)
+
+    def check(self, state: State) -> None:
+        """There must be a metric, a size that is a number, and a step."""
+        check_metric(state.adapted["A"], state.adapted["widths"])
+        if not np.isfinite(np.exp(state.position["eta"])).all():
+            raise ValueError("a size that is no number")
+        if not state.position["step"] > 0.0:
+            raise ValueError("a step that is not positive")
+
+    def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+        """Near the mode of chain k, with the metric of the modes."""
+        X, theta = jittered(self.modes, k, rng)
+        freedom = (len(X) - 1.0) * X.shape[1]
+        size = float(np.sqrt(np.sum(X**2) / freedom))
+        A = self.modes.A / size**2
+        log_width = np.sqrt(np.trace(A) / len(A) if len(A) > 1 else A.mean()) / np.sqrt(freedom)
+        widths = np.concatenate([[2.0 * log_width + LEAST_WIDTH], self.modes.widths])
+        position = {
+            "Y": np.ascontiguousarray(X / size),
+            "eta": np.concatenate([[np.log(size)], theta]),
+        }
+        metric = make_metric(A, widths)
+        return position | _untuned(FIRST_STEP * X.size**-0.25), metric._asdict()
+
+    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+        """Draw a block."""
+        Y, eta, tuner = (state.position[name].copy() for name in ("Y", "eta", "tuner"))
+        draws = self.shapes.empty(count)
+        most = MOST_STEPS if Y.shape[1] > 1 else MOST_STEPS_ON_A_LINE
+        step = sample(
+            self.target,
+            Metric(**state.adapted),
+            Y,
+            eta,
+            float(state.position["step"]),
+            LENGTH,
+            FIRST_STEPS if state.phase == 0 else most,
+            state.phase < 3,
+            tuner,
+            rng,
+            *draws,
+        )
+        return {"Y": Y, "eta": eta, "step": np.array(step), "tuner": tuner}, draws
+
+    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+        """Take the tuned step and, once, what was seen of the widths."""
+        metric = Metric(**state.adapted)
+        if state.phase == 1:
+            metric = refine(metric, draws.points, draws.others)
+        tuned = _untuned(tuned_step(state.position["tuner"]))
+        return state.position | tuned, metric._asdict()
+
+    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+        """Variances are still to be drawn."""
+        points, etas, notes = draws
+        divergences = int(notes[:, DIVERGENT].sum())
+        unknown = np.full(len(points), np.nan)
+        return Chain(points, etas[:, 1:], unknown, -notes[:, ENERGY], divergences, rng)
+
+
+def _untuned(step: float) -> Arrays:
+    return {"step": np.array(step), "tuner": start_tuning(step)}
+
+
+def refine(metric: Metric, points: Array, etas: Array) -> Metric:
+    """Scale the metric by the variances seen of each object's place in the shape, and of eta."""
+    if len(points) < FEWEST_SHAPES:
+        return metric
+    shapes = points / np.exp(etas[:, :1, None])
+    aligned, mean = generalised_procrustes(shapes, translate=False, tol=ALIGNED)
+    seen = np.mean((aligned - mean) ** 2, axis=(0, 2))
+    A = metric.A
+    expected = np.diag(A) if len(A) > 1 else A[0]
+    factor = np.sqrt(np.maximum(seen / expected, LEAST_VARIANCE)) ** _TRUST
+    scaled = A * factor[:, None] * factor if len(A) > 1 else A * factor**2
+    widths = etas.std(axis=0)
+    return make_metric(scaled, np.where(widths > 0, widths, metric.widths))

@@ -6,10 +6,13 @@ and its own normal distribution, weighted by the approximate evidence (Rue, Mart
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tercet.errors import InputError
 from tercet.models.base import Array
+from tercet.posterior.chains import Arrays, Chain, Draws, DrawShapes, Phase, State
 from tercet.posterior.mode import DENSE, Curvature, Mode, curvature, find_mode, fix_scale
 from tercet.posterior.target import Target
 
@@ -28,12 +31,12 @@ def sample_laplace(
             f"the Laplace approximation needs the second derivatives of all coordinates, and "
             f"{n} objects in {d} dimensions are {n * d}, more than {LARGEST}; use sampler='hmc'."
         )
-    parts = _parts(target, mode)
-    weights = np.array([weight for _, _, weight in parts])
-    chosen = rng.choice(len(parts), size=n_samples, p=weights / weights.sum())
+    components = _components(target, mode)
+    weights = np.array([weight for _, _, weight in components])
+    chosen = rng.choice(len(components), size=n_samples, p=weights / weights.sum())
     points = np.empty((n_samples, n, d))
     variances = np.empty(n_samples)
-    for k, (centre, shape, _) in enumerate(parts):
+    for k, (centre, shape, _) in enumerate(components):
         rows = np.flatnonzero(chosen == k)
         normal = rng.standard_normal((len(rows), len(shape.values))) / np.sqrt(shape.values)
         moved = normal @ shape.vectors.T
@@ -42,7 +45,7 @@ def sample_laplace(
     return points, variances
 
 
-def _parts(target: Target, mode: Mode) -> list[tuple[Mode, Curvature, float]]:
+def _components(target: Target, mode: Mode) -> list[tuple[Mode, Curvature, float]]:
     """Modes and curvatures for values of the scale on a grid, with their weights."""
     known = fix_scale(target, mode.log_scale)
     first = (mode, curvature(known, mode))
@@ -74,3 +77,48 @@ def _log_evidence(target: Target, mode: Mode, shape: Curvature) -> float:
     z = (mode.log_scale - target.scale_mean) / target.scale_sd
     prior = -0.5 * z * z - 0.5 * freedom * mode.log_scale
     return float(prior - mode.energy + shape.log_orbit - 0.5 * np.sum(np.log(shape.values)))
+
+
+class Laplace(NamedTuple):
+    """The Laplace approximation, drawn at once."""
+
+    target: Target
+    mode: Mode
+    n_samples: int
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """There is nothing to warm up."""
+        return (Phase(self.n_samples, True),)
+
+    @property
+    def block(self) -> int:
+        """All."""
+        return self.n_samples
+
+    @property
+    def shapes(self) -> DrawShapes:
+        """Points and their variance."""
+        return DrawShapes(self.mode.X.shape, 1, 0)
+
+    def check(self, state: State) -> None:
+        """There is nothing to go on from."""
+
+    def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+        """No draw depends on the one before."""
+        return {}, {}
+
+    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+        """Draw all."""
+        points, variances = sample_laplace(self.target, self.mode, count, rng)
+        return {}, Draws(points, variances[:, None], np.empty((count, 0)))
+
+    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+        """Nothing is adapted."""
+        return {}, {}
+
+    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+        """The log-posterior is still to be computed."""
+        points, others, _ = draws
+        unknown = np.full(len(points), np.nan)
+        return Chain(points, np.empty((len(points), 0)), others[:, 0], unknown, 0, rng)

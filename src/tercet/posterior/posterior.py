@@ -195,7 +195,7 @@ class Posterior(Maker):
             drawn = draw(plan, triplets, entropy, self.n_jobs, self.progress, kept)
         self.diagnostics_: Diagnostics | None = None
         if plan.sampler != "laplace" and plan.n_samples >= 4:
-            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.astray, plan.superchains)
+            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
         self.ensemble_ = self._ensemble(plan, drawn, triplets, entropy)
         self.classes_ = np.array([-1, 1])
         self._warn_about_chains(plan)
@@ -293,7 +293,7 @@ class Posterior(Maker):
             chains=np.repeat(np.arange(plan.n_chains), plan.n_samples),
             parameters=drawn.parameters,
             statistics=drawn.statistics,
-            model=plan.known_model(),
+            model=plan.model.settled(plan.n_components),
             names=triplets.names,
             alignment="rotate",
             provenance=provenance,

@@ -17,9 +17,8 @@ import math
 import numpy as np
 
 from tercet.compiled import jit
+from tercet.engine.constants import ABOVE, BELOW
 from tercet.models.base import TINY, Array
-
-_BELOW, _ABOVE = 16, 24  # steps of half a standard deviation; the density leans to the right
 
 
 @jit
@@ -52,7 +51,7 @@ def sum_out(s: float, freedom: float, mean: float, sd: float) -> tuple[float, fl
     top = _log_density(mode, s, freedom, mean, sd)
     step = 0.5 * width
     total, half_precision = 0.0, 0.0
-    for k in range(-_BELOW, _ABOVE + 1):
+    for k in range(-BELOW, ABOVE + 1):
         u = mode + k * step
         weight = math.exp(_log_density(u, s, freedom, mean, sd) - top)
         total += weight

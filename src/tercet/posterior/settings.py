@@ -6,34 +6,32 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tercet.embedder import is_number
 from tercet.errors import InputError
-from tercet.models import CKLModel, Model
-from tercet.models.base import Array
+from tercet.models.base import LAPSE, OFFSET, Array, Model
 from tercet.posterior.priors import DistancePrior, NormalPrior
-from tercet.posterior.target import EXPONENT, LAPSE, MU
 
 Learn = dict[str, tuple[float, float]]
 
-PARAMETERS = {"lapse": LAPSE, "exponent": EXPONENT, "mu": MU}
-
-# Beta(1, 9) of a lapse rate: 10 % on average, 0 most likely. Log-normal (median, spread) of the
-# others; an exponent of 1.2 / sigma is close to the paper's noise.
-PRIORS: Learn = {"lapse": (1.0, 9.0), "exponent": (3.0, 1.0), "mu": (0.05, 1.0)}
+# Beta(1, 9) of a lapse rate, which every model can have: 10 % on average, 0 most likely.
+LAPSE_PRIOR = (1.0, 9.0)
+_FIRST_LAPSE = 0.05
 
 # Log-normal (median, spread) of the variance of the points.
 VARIANCE = (1.0, 1.0)
 
 
 def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model: Model) -> Learn:
-    """Check what to learn; returns its priors by name, in the order of ``PARAMETERS``."""
+    """Check what to learn; returns its priors by name, the lapse rate first."""
     if isinstance(learn, str):
         raise InputError(f"learn takes several names, such as learn=({learn!r},), got {learn!r}.")
     if not isinstance(learn, Mapping | Sequence):
         raise InputError(f"learn takes names, such as learn=('lapse',), or a dict, got {learn!r}.")
     given = dict(learn) if isinstance(learn, Mapping) else dict.fromkeys(learn)
-    known = [name for name in PARAMETERS if name == "lapse" or isinstance(model, CKLModel)]
+    own = {name: learned.prior for name, learned in model.learnable().items()}
+    known = {"lapse": LAPSE_PRIOR} | own
     for name, prior in given.items():
         if name not in known:
             raise InputError(
@@ -46,7 +44,7 @@ def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model:
             raise InputError(
                 f"learn={{{name!r}: ...}} takes two positive numbers, the prior, got {prior!r}."
             )
-    priors = {name: PRIORS[name] if prior is None else prior for name, prior in given.items()}
+    priors = {name: known[name] if prior is None else prior for name, prior in given.items()}
     return {
         name: (float(priors[name][0]), float(priors[name][1])) for name in known if name in priors
     }
@@ -67,8 +65,8 @@ def default_prior(
         return prior
     if penalty > 0.0:
         return NormalPrior(0.5 / penalty)
-    # Where mu is zero the model does not see the size, and where mu is learned it is the size.
-    sees_size = not isinstance(model, CKLModel) or (model.mu > 0.0 and "mu" not in learn)
+    # An offset that is learned, as CKL's mu, is the size.
+    sees_size = model.sees_scale and OFFSET not in roles(learn, model)
     return (
         NormalPrior(VARIANCE[0], learned=True, spread=VARIANCE[1]) if sees_size else NormalPrior()
     )
@@ -76,10 +74,16 @@ def default_prior(
 
 def first_theta(learn: Learn, model: Model) -> Array:
     """Where the learned parameters start: the model's own values, and a small lapse rate."""
-    start = {"lapse": math.log(0.05 / 0.95)}
-    if isinstance(model, CKLModel):
-        start |= {"exponent": math.log(model.exponent), "mu": math.log(max(model.mu, 1e-3))}
+    start = {"lapse": math.log(_FIRST_LAPSE / (1.0 - _FIRST_LAPSE))}
+    for name, learned in model.learnable().items():
+        start[name] = math.log(max(getattr(model, name), learned.start))
     return np.array([start[name] for name in learn])
+
+
+def roles(learn: Learn, model: Model) -> NDArray[np.int64]:
+    """What the learned parameters are to the loss (k,): LAPSE, POWER, OFFSET."""
+    known = {"lapse": LAPSE} | {name: own.role for name, own in model.learnable().items()}
+    return np.array([known[name] for name in learn], dtype=np.int64)
 
 
 def theta_priors(learn: Learn) -> Array:

@@ -2,7 +2,7 @@
 
 The likelihood does not see where the centre of the points is, so X (n, d) is centred and its centre
 is drawn apart, exactly. With X go the parameters theta that are estimated with it, each on a scale
-without bounds: the logit of the lapse rate, the logarithms of CKL's exponent and of its mu.
+without bounds: the logit of the lapse rate, the logarithms of the model's own (`models.base`).
 
 Samplers that follow the gradient move shape and size apart: X = e^rho Y / |Y|, with |Y| the root of
 its sum of squares over its degrees of freedom. The length of Y means nothing and is given the
@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import add_laplacian, add_rows, edge_lengths, edge_weights
 from tercet.engine.problem import Problem
-from tercet.models.base import TINY, Array
+from tercet.models.base import LAPSE, POWER, TINY, Array
 from tercet.posterior.scale import sum_out
-
-LAPSE, EXPONENT, MU = 0, 1, 2
 
 
 class Target(NamedTuple):
@@ -38,7 +36,7 @@ class Target(NamedTuple):
     precision: Array  # (d, d): inverse of the prior's covariance, up to its scale
     scale_mean: float  # of the logarithm of the scale v of the prior's covariance
     scale_sd: float  # 0: v is exp(scale_mean)
-    learned: NDArray[np.int64]  # (k,) which parameters theta holds: LAPSE, EXPONENT, MU
+    learned: NDArray[np.int64]  # (k,) what the parameters in theta are: LAPSE, POWER, OFFSET
     priors: Array  # (k, 2): of the lapse rate, Beta(a, b); of the others, normal (mean, sd)
 
 
@@ -49,7 +47,7 @@ def constants(target: Target, theta: Array) -> tuple[float, float, float]:
     for k in range(len(theta)):
         if target.learned[k] == LAPSE:
             lapse = 1.0 / (1.0 + math.exp(-theta[k]))
-        elif target.learned[k] == EXPONENT:
+        elif target.learned[k] == POWER:
             q = math.exp(theta[k])
         else:
             p = math.exp(theta[k])
@@ -76,14 +74,14 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
         by_theta[k] = 0.0
         if target.learned[k] == LAPSE:
             by_theta[k] = by_lapse * lapse * (1.0 - lapse)
-        elif target.learned[k] == EXPONENT:
-            # near and far enter CKL as near**(q/2): a slope by log q is one by log near, times
+        elif target.learned[k] == POWER:
+            # near and far enter as near**(q/2): a slope by log q is one by log near, times
             # log near, and likewise for far.
             for e in range(len(w)):
                 length = max(lengths[e], TINY)
                 by_theta[k] += w[e] * length * math.log(length)
         else:
-            # CKL does not change when all near and far grow by c and mu by c**(q/2).
+            # Nothing changes when all near and far grow by c and p by c**(q/2).
             for e in range(len(w)):
                 by_theta[k] -= w[e] * lengths[e] * 2.0 / q
     return energy

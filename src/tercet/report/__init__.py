@@ -1,20 +1,7 @@
-"""The report: from a file of answers to one page that says what they tell, and how surely."""
+"""The report: an analysis as one page that can be sent around, or as a card in a notebook."""
 
-from tercet.report.analyse import analyse
-from tercet.report.analysis import Analysis, Settings
-from tercet.report.as_json import as_json
+from tercet.report.card import card
 from tercet.report.page import page
-from tercet.report.words import in_lines, summary
 from tercet.report.write import check_target, write_report
 
-__all__ = [
-    "Analysis",
-    "Settings",
-    "analyse",
-    "as_json",
-    "check_target",
-    "in_lines",
-    "page",
-    "summary",
-    "write_report",
-]
+__all__ = ["card", "check_target", "page", "write_report"]

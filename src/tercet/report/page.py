@@ -6,7 +6,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
 from tercet.report.markup import Section, text
 from tercet.report.parts import Parts
 from tercet.report.sections.closing import downloads_section, footer, methods_section

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
+from tercet.analysis.tables import tables
 from tercet.report.markup import fold, prose, rows_of, table, text
 from tercet.report.pictures import Picture, draw_pictures
-from tercet.report.tables import tables
 from tercet.tables import Table
 
 __all__ = ["Parts"]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tercet.analysis.result import Analysis, Object
+from tercet.analysis.words import provisional
 from tercet.plots import (
     plot_dimension,
     plot_map,
@@ -26,9 +28,6 @@ from tercet.plots import (
 from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
 from tercet.plots.fonts import LONGEST, drawable, families
-from tercet.report.analysis import Analysis, Object
-from tercet.report.certainty import thin
-from tercet.report.words import provisional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,11 +104,10 @@ def _pictures(analysis: Analysis) -> Iterator[Picture]:
         title = f"{kind}: {len(analysis.objects)} objects as points, with {level} ellipses"
         yield Picture("map", title + _mark_of(analysis), lambda: _marked(_map, analysis))
     if not analysis.is_provisional:
-        sure = {"level": analysis.settings.level}
         yield Picture(
             "certainty",
             "Comparisons by how sure the map is of them",
-            lambda: _one(6.4, 3.0, plot_uncertainty, thin(analysis.ensemble), **sure),
+            lambda: _one(6.4, 3.0, plot_uncertainty, analysis.certainty),
         )
     if (found := analysis.held_out) is not None:
         yield Picture(

@@ -6,14 +6,13 @@ import json
 import os
 from pathlib import Path
 
+from tercet.analysis.result import Analysis
+from tercet.analysis.tables import MAKERS, tables
 from tercet.errors import InputError
 from tercet.files import check_place, identity, is_stream, write_whole
 from tercet.plots.axes import require_matplotlib
-from tercet.report.analysis import Analysis
-from tercet.report.as_json import as_json
 from tercet.report.page import page
 from tercet.report.pictures import KEYS, KINDS, draw_pictures
-from tercet.report.tables import MAKERS, tables
 
 __all__ = ["check_target", "write_report"]
 
@@ -117,7 +116,7 @@ def _contents(analysis: Analysis) -> dict[str, bytes]:
     """The files of a folder, by their names."""
     found = {
         "report.html": page(analysis).encode("utf-8"),
-        "report.json": json.dumps(as_json(analysis), indent=1, allow_nan=False).encode("utf-8"),
+        "report.json": json.dumps(analysis.to_dict(), indent=1, allow_nan=False).encode("utf-8"),
     }
     for key, table in tables(analysis).items():
         found[f"{key}.csv"] = table.csv().encode("utf-8", "replace")

@@ -6,10 +6,8 @@ import base64
 import json
 import shlex
 
-from tercet.report.analysis import Analysis
-from tercet.report.as_json import as_json
+from tercet.analysis.result import Analysis
 from tercet.report.markup import Section, items, name, paragraphs, text
-from tercet.report.methods import citations, methods
 from tercet.report.parts import Parts
 from tercet.report.sections.opening import file_name
 from tercet.text import counted
@@ -22,7 +20,8 @@ def methods_section(parts: Parts) -> Section:
     analysis = parts.analysis
     body = (
         '<blockquote id="methods-text" class="methods">'
-        f"{paragraphs([methods(analysis)])}{items(citations(analysis), 'ol')}</blockquote>"
+        f"{paragraphs([analysis.methods, analysis.results])}"
+        f"{items(analysis.citations, 'ol')}</blockquote>"
         '<p><button type="button" class="copy" data-copy="methods-text" hidden>Copy</button></p>'
     )
     return Section("methods", "Methods, for a paper", body)
@@ -35,7 +34,7 @@ def downloads_section(parts: Parts) -> Section:
         count = counted(len(found.rows), "row")
         link = _link(f"{key}.csv", "text/csv", found.csv())
         rows.append(f"<li>{link}<span>{text(found.title)} ({count})</span></li>")
-    everything = json.dumps(as_json(parts.analysis), allow_nan=False)
+    everything = json.dumps(parts.analysis.to_dict(), allow_nan=False)
     link = _link("report.json", "application/json", everything)
     rows.append(f"<li>{link}<span>Everything, for programs</span></li>")
     return Section(
@@ -49,12 +48,13 @@ def downloads_section(parts: Parts) -> Section:
 def footer(analysis: Analysis) -> str:
     """Versions, seed, settings, and the command that makes the page again."""
     versions = ", ".join(f"{key} {value}" for key, value in analysis.versions.items())
-    command = _command(analysis)
+    again = ""
+    if analysis.reading.path:  # answers in memory are no file that a command could read
+        again = f"<p>To make it again:</p><pre><code>{text(_command(analysis))}</code></pre>"
     return (
         "<footer><h2>How this page was made</h2><p>From "
         f"{name(file_name(analysis))}, read as {text(analysis.reading.title)}, with the seed "
-        f"{analysis.settings.seed}. {text(versions)}.</p><p>To make it again:</p>"
-        f"<pre><code>{text(command)}</code></pre></footer>"
+        f"{analysis.settings.seed}. {text(versions)}.</p>{again}</footer>"
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tercet.report.analysis import Analysis, Claim
-from tercet.report.cautions import is_bold, is_calibrated
+from tercet.analysis.cautions import is_bold, is_calibrated
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import provisional
 from tercet.report.markup import Section, fold, name, paragraphs, prose, rows_of, table, text
 from tercet.report.parts import Parts
-from tercet.report.words import provisional
 from tercet.text import percent
+from tercet.uses.certainty import Claim
 
 __all__ = ["comparisons_section"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tercet.analysis.result import Analysis
 from tercet.answers.repeats import Disagreement
-from tercet.report.analysis import Analysis
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
 from tercet.text import counted, percent

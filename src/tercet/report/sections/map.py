@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tercet.report.analysis import Analysis, Object
+from tercet.analysis.result import Analysis, Object
+from tercet.analysis.words import provisional
 from tercet.report.markup import Section, as_data, prose
 from tercet.report.parts import Parts
-from tercet.report.words import provisional
 from tercet.text import counted, percent
 
 __all__ = ["map_section"]

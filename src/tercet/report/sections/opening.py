@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PureWindowsPath
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import summary
 from tercet.report.markup import Section, items, name, paragraphs, prose, text
-from tercet.report.words import summary
 from tercet.text import percent, plural
 
 __all__ = ["file_name", "opening", "title"]
@@ -85,9 +85,9 @@ def _many(count: int) -> str:
 
 
 def _careful(analysis: Analysis) -> str:
-    if not analysis.warnings:
+    if not analysis.cautions:
         return '<p class="calm">Nothing else in these answers calls for special care.</p>'
     return (
         '<aside class="careful" role="note" aria-labelledby="careful">'
-        f'<h2 id="careful">What to be careful about</h2>{items(analysis.warnings)}</aside>'
+        f'<h2 id="careful">What to be careful about</h2>{items(analysis.cautions)}</aside>'
     )

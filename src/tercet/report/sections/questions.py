@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tercet.report.analysis import Analysis
+from tercet.analysis.result import Analysis
 from tercet.report.markup import Section, name, table, text
 from tercet.report.parts import Parts
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tercet.report.analysis import Analysis, HeldOut
-from tercet.report.cautions import MISFIT, tell_calibration, tell_p
+from tercet.analysis.cautions import MISFIT, tell_calibration, tell_p
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import tell_why_above
 from tercet.report.markup import Section, paragraphs, rows_of, table
 from tercet.report.parts import Parts
-from tercet.report.words import tell_why_above
 from tercet.text import percent
 from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.predict import HeldOut
 from tercet.uses.scale import GoodnessOfFit
 
 __all__ = ["abstain_section", "trust_section"]

@@ -33,8 +33,6 @@ __all__ = ["compare_models"]
 Model = Embedder | Posterior
 
 METHODS = ("loo", "kfold")
-NAMES = {"TSTE": "t-STE"}
-SHOWN = ("alpha", "mu", "exponent", "margin", "penalty")  # what a label tells when it is changed
 
 
 def compare_models(
@@ -174,13 +172,15 @@ def _estimator(maker: Model) -> Embedder:
 
 def _label(maker: Model, with_dimension: bool) -> str:
     estimator = _estimator(maker)
-    parts = [NAMES.get(type(estimator).__name__, type(estimator).__name__)]
+    model = estimator.model()
+    parts = [model.title or type(estimator).__name__]
     if with_dimension:
         parts[0] += f" in {estimator.n_components}-d"
     defaults = type(estimator)().get_params()
     learned = [str(name) for name in maker.learn] if isinstance(maker, Posterior) else []
     for name, value in estimator.get_params().items():
-        if name in SHOWN and name not in learned and value != defaults[name]:
+        own = name in model.parameters or name == "penalty"
+        if own and name not in learned and value != defaults[name]:
             parts.append(f"{name} = {value:g}")
     if learned:
         *others, last = learned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -81,23 +82,18 @@ def cross_validate(
 ) -> Folds:
     """Fit every split and predict the rows that it left out."""
     problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
-    fits = fit_anywhere(
-        estimator.solver(work=len(splits.train) * len(triplets)),
-        problem,
-        splits.train,
-        splits.seeds,
-        n_jobs,
-        lambda fits: done(len(fits)),
-    )
+    solver = estimator.solver(work=len(splits.train) * len(triplets))
     model, d, m = estimator.model(), estimator.n_components, len(triplets)
     weights = np.ones(m) if triplets.weights is None else triplets.weights
-    right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(fits))
-    for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
-        near, far = squared_distances(fit.embedding, triplets[rows])
-        accuracy[j] = np.average(near < far, weights=weights[rows])
-        right[rows] += near < far
-        loss[rows] += -model.log_prob(near, far, d) if model.is_probability else math.nan
-    repeats = len(fits) // splits.folds
+    right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
+    with closing(fit_anywhere(solver, problem, splits.train, splits.seeds, n_jobs)) as fits:
+        for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
+            near, far = squared_distances(fit.embedding, triplets[rows])
+            accuracy[j] = np.average(near < far, weights=weights[rows])
+            right[rows] += near < far
+            loss[rows] += -model.log_prob(near, far, d) if model.is_probability else math.nan
+            done(1)
+    repeats = len(accuracy) // splits.folds
     return Folds(accuracy, right / repeats, loss / repeats)
 
 

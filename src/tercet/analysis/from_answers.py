@@ -1,0 +1,466 @@
+"""analyse: from answers to everything that can be said of them."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from tercet.analysis.cautions import (
+    about_calibration,
+    about_ceiling,
+    about_chains,
+    about_dimension,
+    about_dimension_chains,
+    about_fit,
+    about_guesses,
+    about_part,
+    about_people,
+    about_replicates,
+)
+from tercet.analysis.result import Analysis, Object, Settings
+from tercet.answers.questions import number_comparisons, number_units
+from tercet.bootstrap import Bootstrap
+from tercet.diagnosis import diagnose
+from tercet.ensemble import Ensemble
+from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.estimators import CKL
+from tercet.io import read_file
+from tercet.io.reading import Reading
+from tercet.posterior import Posterior
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.provenance import Seed, entropy_of, seed_for, versions
+from tercet.text import listing
+from tercet.triplets import Triplets, as_triplets
+from tercet.uses.active import Suggestions, suggest
+from tercet.uses.certainty import Certainty, certainty
+from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
+from tercet.uses.dimension import DimensionEstimate, estimate_dimension
+from tercet.uses.dimension.settings import check_dimensions, most_dimensions
+from tercet.uses.predict import HeldOut, count_screens_once, predict_held_out
+from tercet.uses.quality import AnswerCheck, check_answers
+from tercet.uses.quality.counts import mentions
+from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
+from tercet.uses.scale.stimuli import order_of, renumber
+
+__all__ = ["LEARN", "analyse", "describe_objects"]
+
+Maker = Posterior | Bootstrap
+
+KINDS = ("posterior", "bootstrap", "scale")
+SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
+LEARN = ("exponent", "mu", "lapse")  # as measured best for people's answers: docs/calibration.md
+MANY_ANSWERS = 30_000  # from which two chains have to do
+MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # beyond which a posterior takes very long
+REPLICATES = 200
+FOLDS, FOLD_REPLICATES = 5, 50  # of a bootstrap that predicts held-out answers
+FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
+MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
+FEWEST_SAMPLES = 20  # maps
+FALLBACK = 2  # dimensions, where the answers do not tell
+
+# First keys of seeds; predict_held_out takes 1.
+_MAKER, _SAMPLE = 0, 2
+_DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(11, 16)
+
+
+def analyse(
+    answers: Any,
+    *,
+    dimension: int | None = None,
+    dimensions: Sequence[int] | None = None,
+    uncertainty: str | None = None,
+    level: float = 0.95,
+    questions: int = 10,
+    samples: int | None = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Analysis:
+    """Check the answers, choose the dimension, draw maps, and say how certain they are.
+
+    This is what ``tercet report`` does.
+
+    Parameters
+    ----------
+    answers : Triplets, array, data frame, path or Reading
+        A file is read as by `read_file`, which also makes a Reading.
+    dimension : int, optional
+        Of the map; by default it is estimated.
+    dimensions : sequence of int, optional
+        That are tried to estimate it; by default 1 to 6, or as many as the answers can carry.
+    uncertainty : {"posterior", "bootstrap", "scale"}, optional
+        By default the posterior; the signed-difference scale for files of difference scaling, and a
+        bootstrap where there are very many answers or objects.
+    level : float
+        Of ellipses and intervals, and above which a comparison counts as certain.
+    questions : int
+        How many to suggest.
+    samples : int, optional
+        Maps of each chain, or of the bootstrap; by default as suits the answers.
+    random_state : None, int or numpy.random.Generator
+    n_jobs : int, optional
+        Threads, all cores by default; the result does not depend on them.
+    progress : bool, optional
+        Whether to show progress bars; by default on a terminal only.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> points, _ = tc.simulate.gaussian_mixture(10, random_state=0)
+    >>> answers = tc.simulate.noisy_triplets(points, 300, noise=0.3, random_state=0)
+    >>> found = tc.analyse(answers, dimension=2, uncertainty="bootstrap", samples=30)
+    >>> found
+    Analysis(300 answers, 10 objects: bootstrap in 2 dimensions)
+    >>> found.certainty.share > 0.1, found.held_out.accuracy > 0.7
+    (True, True)
+    """
+    begun = time.monotonic()
+    settings = Settings(
+        dimension=dimension,
+        dimensions=dimensions,
+        uncertainty=uncertainty,
+        level=level,
+        questions=questions,
+        samples=samples,
+        seed=entropy_of(random_state),
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    reading = _read(answers)
+    _check(reading.triplets, settings)
+    kind, why = choose_kind(reading, settings)
+    # As `tercet check` does it, which must not say anything else of the same file and seed.
+    check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
+    if kind == "scale":
+        reading = _by_value(reading)
+    triplets = reading.triplets
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
+    ensemble = made.ensemble
+    certain = certainty(
+        ensemble,
+        triplets,
+        level=level,
+        n_jobs=n_jobs,
+        random_state=_rng(settings, _SAMPLE),
+    )
+    return Analysis(
+        reading=reading,
+        triplets=triplets,
+        check=check,
+        dimension=made.dimension,
+        dimension_note=made.note,
+        ensemble=ensemble,
+        kind=kind,
+        why=why,
+        diagnostics=made.diagnostics,
+        objects=describe_objects(ensemble, triplets, certain),
+        certainty=certain,
+        held_out=made.held_out,
+        lack_of_fit=made.fit,
+        suggestions=_suggest(kind, ensemble, triplets, settings),
+        cautions=_be_careful(reading, check, caught, made),
+        settings=settings,
+        versions=versions(),
+        seconds=time.monotonic() - begun,
+        scale=made.scale,
+        goodness=made.goodness,
+    )
+
+
+def describe_objects(
+    ensemble: Ensemble, triplets: Triplets, certain: Certainty
+) -> tuple[Object, ...]:
+    """Every object: its place, how certain that is, and its nearest neighbours."""
+    votes = np.ones(len(triplets), dtype=np.int64) if triplets.votes is None else triplets.votes
+    counts = mentions(triplets, votes)
+    mean, interval = ensemble.point_mean(), ensemble.point_interval(certain.level)
+    radius = np.sqrt(np.trace(ensemble.point_covariance(), axis1=1, axis2=2))
+    return tuple(
+        Object(i, name, int(counts[i]), mean[i], interval[i], float(radius[i]), near)
+        for i, (name, near) in enumerate(zip(certain.names, certain.neighbours, strict=True))
+    )
+
+
+def _read(answers: Any) -> Reading:
+    """The answers, and how they were read."""
+    if isinstance(answers, Reading):
+        return answers
+    if isinstance(answers, str | os.PathLike):
+        return read_file(answers)
+    triplets = as_triplets(answers)
+    return Reading(triplets, "", "tidy", "a table in memory", len(triplets))
+
+
+# --- what is drawn ----------------------------------------------------------------------------
+
+
+def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
+    """The kind of uncertainty, and why, in words."""
+    triplets = reading.triplets
+    if settings.uncertainty is not None:
+        if settings.uncertainty not in KINDS:
+            known = ", ".join(map(repr, KINDS))
+            raise InputError(f"uncertainty must be one of {known}, got {settings.uncertainty!r}.")
+        return settings.uncertainty, "as asked for"
+    is_line = settings.dimension in (None, 1) and settings.dimensions is None
+    if reading.format in SCALING and is_line:
+        return "scale", "the file is of difference scaling: stimuli on a line, in known order"
+    if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
+        return "bootstrap", "a posterior of so many answers and objects would take very long"
+    return "posterior", "it was the best calibrated in simulations and on people's answers"
+
+
+def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Maker:
+    """What draws the maps in d dimensions: the recommended model."""
+    how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
+    how["random_state"] = _rng(settings, _MAKER)
+    if kind == "posterior":
+        if len(triplets) > MANY_ANSWERS:
+            how |= {"n_samples": 500, "n_chains": 2}
+        if settings.samples is not None:
+            how["n_samples"] = settings.samples
+        return Posterior(CKL(d), learn=LEARN, **how)
+    unit = "screen" if triplets.shares_screens else "answer"
+    return Bootstrap(CKL(d, penalty=0.25), settings.samples or REPLICATES, unit=unit, **how)
+
+
+class _Made(NamedTuple):
+    """Maps, and how they were made."""
+
+    ensemble: Ensemble
+    note: str
+    dimension: DimensionEstimate | None = None
+    diagnostics: Diagnostics | None = None
+    held_out: HeldOut | None = None
+    fit: LackOfFit | None = None
+    scale: PerceptualScale | None = None
+    goodness: GoodnessOfFit | None = None
+    undecided: bool = False  # whether the dimension could not even be estimated
+
+
+def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
+    estimate, note = _estimate(triplets, settings)
+    d = settings.dimension or _shown(estimate)
+    undecided = estimate is None and settings.dimension is None
+    learned = count_screens_once(triplets) if kind == "posterior" else triplets
+    maker = make_maker(kind, triplets, d, settings).fit(learned)
+    held_out = _predict(maker, triplets, settings)
+    # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
+    ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
+    if not isinstance(maker, Posterior):
+        return _Made(ensemble, note, estimate, held_out=held_out, undecided=undecided)
+    fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
+    chains = maker.diagnostics_
+    return _Made(ensemble, note, estimate, chains, held_out, fit, undecided=undecided)
+
+
+def _predict(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | None:
+    """Predict answers that were left out; None where there are too few to leave some out."""
+    if int(number_units(triplets).max()) + 1 < 2 * FOLDS:
+        return None
+    if isinstance(maker, Bootstrap):
+        maker = clone(maker).set_params(n_samples=FOLD_REPLICATES)
+    return predict_held_out(
+        maker, triplets, folds=FOLDS, random_state=settings.seed, progress=settings.progress
+    )
+
+
+def _shown(estimate: DimensionEstimate | None) -> int:
+    """The dimension of the map: the recommended one, or some number where there is none."""
+    if estimate is None:
+        return FALLBACK
+    return estimate.dimension or max(FALLBACK, estimate.rows[0].dimension)
+
+
+def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
+    """Stimuli on a line by signed differences, the model of difference scaling (MLDS)."""
+    how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
+    size: dict[str, Any] = {} if settings.samples is None else {"n_samples": settings.samples}
+    scale = perceptual_scale(
+        triplets,
+        _values(triplets),
+        random_state=_rng(settings, _SCALE),
+        **how,
+        **size,
+    )
+    goodness = goodness_of_fit(scale, random_state=_rng(settings, _FIT), **how)
+    ensemble = Ensemble(scale.samples[:, :, None], names=scale.names, alignment="none")
+    return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness)
+
+
+def _by_value(reading: Reading) -> Reading:
+    """The same with stimuli in rising order, where their names are numbers."""
+    triplets = reading.triplets
+    order, _ = order_of(_values(triplets), triplets.n_objects, triplets.names)
+    return replace(reading, triplets=renumber(triplets, order))
+
+
+def _values(triplets: Triplets) -> list[float] | None:
+    """The physical values of stimuli, where all of their names are numbers."""
+    try:
+        return [float(name) for name in triplets.names or ()] or None
+    except ValueError:
+        return None
+
+
+def _check(triplets: Triplets, settings: Settings) -> None:
+    if triplets.n_objects < FEWEST_OBJECTS:
+        raise InputError(
+            f"there are {triplets.n_objects} objects, and a map needs {FEWEST_OBJECTS} or more to "
+            "say anything; 'tercet check' counts the answers."
+        )
+    if settings.uncertainty == "scale" and settings.dimension not in (None, 1):
+        raise InputError(
+            f"a scale has one dimension, got {settings.dimension}; leave the dimension out, or "
+            "choose another uncertainty."
+        )
+    if settings.dimension is not None and settings.dimensions is not None:
+        raise InputError("give the dimension of the map, or dimensions to try, but not both.")
+    if settings.dimensions is not None:
+        if settings.uncertainty == "scale":
+            raise InputError("a scale has one dimension; leave the dimensions to try out.")
+        check_dimensions(settings.dimensions, triplets)
+    largest = triplets.n_objects - 2
+    if settings.dimension is not None and not 1 <= settings.dimension <= largest:
+        raise InputError(
+            f"the dimension of a map of {triplets.n_objects} objects lies between 1 and {largest}, "
+            f"got {settings.dimension}."
+        )
+    if settings.samples is not None and settings.samples < FEWEST_SAMPLES:
+        raise InputError(
+            f"samples must be {FEWEST_SAMPLES} or more to tell how sure the map is, got "
+            f"{settings.samples}."
+        )
+    if not 0.5 < settings.level < 1.0:
+        raise InputError(f"level must lie between 0.5 and 1, such as 0.95, got {settings.level!r}.")
+
+
+def _rng(settings: Settings, key: int) -> np.random.Generator:
+    return np.random.default_rng(seed_for(settings.seed, key))
+
+
+def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate | None, str]:
+    """The evidence for the dimension, and what else is to be said about it."""
+    if settings.dimension is not None:
+        return None, "The dimension was given."
+    part, note = _part(triplets, settings)
+    try:
+        estimate = estimate_dimension(
+            part,
+            settings.dimensions,
+            thorough=False,
+            n_jobs=settings.n_jobs,
+            random_state=_rng(settings, _DIMENSION),
+            progress=settings.progress,
+        )
+    except InputError:  # too few answers for folds, or for two dimensions
+        if settings.dimensions is not None:
+            raise
+        return None, (
+            f"The dimension could not be estimated from so few answers, so {FALLBACK} dimensions "
+            "are shown."
+        )
+    return estimate, note
+
+
+def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
+    """Whole units, drawn at random, where there are very many answers."""
+    if len(triplets) <= MOST_FOR_DIMENSION:
+        return triplets, ""
+    units = number_units(triplets)
+    order = _rng(settings, _PART).permutation(int(units.max()) + 1)
+    sizes = np.cumsum(np.bincount(units)[order])
+    chosen = order[: int(np.searchsorted(sizes, MOST_FOR_DIMENSION)) + 1]
+    part = triplets[np.isin(units, chosen)]
+    return part, (
+        f"The number of dimensions was estimated from {part.n_answers} of the "
+        f"{triplets.n_answers} answers, drawn at random."
+    )
+
+
+def _suggest(
+    kind: str, ensemble: Ensemble, triplets: Triplets, settings: Settings
+) -> Suggestions | None:
+    """Comparisons to ask next; None where all were asked, or pairs are compared."""
+    if triplets.is_quadruplets or kind == "scale" or not settings.questions:
+        return None
+    n = triplets.n_objects
+    asked = triplets.array[np.unique(number_comparisons(triplets), return_index=True)[1], 0]
+    left = (n - 1) * (n - 2) // 2 - np.bincount(asked, minlength=n)  # of each anchor
+    count = min(settings.questions, int(left.sum()))
+    if not count:
+        return None
+    spread = -(-count // max(1, n // 2))  # over half of the anchors, where these have as many
+    while int(np.minimum(left, spread).sum()) < count:
+        spread *= 2
+    return suggest(
+        ensemble,
+        count,
+        # With draws of a posterior, this leaves alone what people will always answer at random.
+        "mutual_information" if kind == "posterior" else "uncertainty",
+        triplets=triplets,
+        per_anchor=spread,
+        random_state=_rng(settings, _QUESTIONS),
+        n_jobs=settings.n_jobs,
+    )
+
+
+def _be_careful(
+    reading: Reading,
+    check: AnswerCheck,
+    caught: Sequence[warnings.WarningMessage],
+    made: _Made,
+) -> tuple[str, ...]:
+    """What to be careful about, gravest first."""
+    triplets, diagnostics = reading.triplets, made.diagnostics
+    converged = diagnostics is None or diagnostics.agree
+    most = most_dimensions(triplets.n_objects, min(len(triplets), MOST_FOR_DIMENSION))
+    found = (
+        about_chains(diagnostics),
+        about_replicates(made.ensemble.provenance),
+        about_dimension(made.dimension, made.ensemble.n_components, most),
+        about_dimension_chains(made.dimension),
+        about_fit(made.fit, made.goodness, converged),
+        about_calibration(made.held_out),
+        about_ceiling(made.held_out, check.ceiling),
+        about_guesses(made.held_out),
+        about_part(made.dimension, triplets.n_answers),
+        made.note if made.undecided else "",
+        *_about_scale(reading, caught, made),
+        about_people(check, made.scale),
+        *reading.doubts,
+        *diagnose(triplets, min_answers=made.ensemble.n_components + 1),
+        *replace(check, gaps=()).warnings(),  # what they cannot tell was said with the dimension
+    )
+    return tuple(caution for caution in found if caution)
+
+
+def _about_scale(
+    reading: Reading, caught: Sequence[warnings.WarningMessage], made: _Made
+) -> list[str]:
+    """What was said while the scale was made, and in which order it takes the stimuli."""
+    if made.scale is None:  # of maps, the cautions tell it
+        return []
+    triplets, kinds = reading.triplets, (ConvergenceWarning, DataWarning)
+    messages = (str(each.message) for each in caught if issubclass(each.category, kinds))
+    said = [message[:1].upper() + message[1:] for message in dict.fromkeys(messages)]
+    if reading.format not in SCALING and _values(triplets) is None:
+        order = listing(triplets.names, range(triplets.n_objects), limit=20)
+        said.append(
+            f"The scale takes the stimuli in this order, from the first to the last: {order}. If "
+            "that is not their order, give their names in the right one."
+        )
+    return said

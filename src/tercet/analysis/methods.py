@@ -1,0 +1,250 @@
+"""Paragraphs for a paper, methods and results, and the works they name."""
+
+from __future__ import annotations
+
+from tercet.analysis.cautions import tell_p
+from tercet.analysis.from_answers import LEARN
+from tercet.analysis.result import Analysis
+from tercet.analysis.words import provisional
+from tercet.text import counted, joined, percent, were
+from tercet.uncertainty import default_method
+from tercet.uses.certainty import thin
+
+__all__ = ["citations", "methods", "results"]
+
+_LEARNED = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
+_PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
+
+
+def methods(analysis: Analysis) -> str:
+    """A methods paragraph, ready for a paper."""
+    counts = analysis.check.counts
+    who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
+    kind = "quadruplets" if analysis.triplets.is_quadruplets else "triplet comparisons"
+    if analysis.triplets.shares_screens and counts.screens is not None:
+        kind += f" from {counted(counts.screens, 'screen')}"
+    left = "".join(
+        f" {counted(each.count, 'row')} of the file {each.reason} {were(each.count)} left out."
+        for each in analysis.reading.skipped
+    )
+    if (catch := analysis.reading.catch) is not None:
+        many = len(catch.passed)
+        left += f" {counted(many, 'catch trial')} {were(many)} kept apart."
+    if analysis.triplets.weights is not None and analysis.triplets.votes is None:
+        left += " The answers had the weights that the file gives them."
+    return " ".join(
+        part
+        for part in (
+            f"We analysed {counted(counts.answers, 'answer')} to {kind}{who} about "
+            f"{counted(counts.objects, 'object')} with tercet {analysis.versions['tercet']} "
+            f"(seed {analysis.settings.seed}).{left}",
+            _methods_dimension(analysis),
+            _methods_maker(analysis),
+            _methods_observers(analysis),
+            _methods_fit(analysis),
+            _methods_comparisons(analysis),
+            f"{'Ellipses and intervals' if analysis.n_components > 1 else 'Intervals'} hold "
+            f"{percent(analysis.settings.level)} of the draws' distribution and, as all "
+            "probabilities, are conditional on the model.",
+            _methods_versions(analysis),
+        )
+        if part
+    )
+
+
+def _methods_dimension(analysis: Analysis) -> str:
+    estimate, d = analysis.dimension, analysis.n_components
+    if analysis.kind == "scale":
+        return ""
+    if analysis.settings.dimension is not None:
+        return f"The embedding has {counted(d, 'dimension')}, chosen in advance."
+    if estimate is None:
+        return analysis.dimension_note
+    tried = [row.dimension for row in estimate.rows]
+    more = "" if estimate.verdict == "decided" else " (perhaps more are needed)"
+    chosen = f"{d} {were(d)} chosen{more}"
+    if estimate.dimension is None:
+        chosen = f"none could be chosen ({d} are shown)"
+    return (
+        f"Of {tried[0]} to {tried[-1]} dimensions, {chosen} by a corrected resampled t-test of "
+        "cross-validated accuracy (Künstle et al., 2022), and then by the leave-one-out predictive "
+        f"density of the posterior. {analysis.dimension_note}"
+    ).strip()
+
+
+def _methods_maker(analysis: Analysis) -> str:
+    if analysis.scale is not None:
+        scale = analysis.scale
+        return (
+            "Perceptual scale values were estimated by maximum likelihood difference scaling "
+            f"({scale.made.model}; Maloney & Yang, 2003), with intervals from "
+            f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
+        )
+    if analysis.kind == "bootstrap":
+        unit = analysis.ensemble.provenance["settings"]["unit"]
+        return (
+            "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011) by penalised "
+            f"maximum likelihood; uncertainty is from {analysis.ensemble.n_samples} bootstrap "
+            f"samples of {unit}s, aligned by Procrustes analysis."
+        )
+    found = analysis.diagnostics
+    assert found is not None
+    screens = (
+        " The answers of one screen together had the weight of one answer."
+        if analysis.triplets.shares_screens
+        else ""
+    )
+    disagree = (
+        ""
+        if found.agree
+        else " The chains did not converge, so the map and all probabilities are provisional."
+    )
+    learned = joined([_LEARNED[name] for name in LEARN])
+    return (
+        "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
+        "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions, "
+        f"{learned} being estimated with them. {found.n_chains} chains of Hamiltonian Monte Carlo "
+        f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
+        f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
+        f"{disagree}{screens} Draws were aligned by rotation, reflection, translation and scale "
+        "for display."
+    )
+
+
+def _methods_observers(analysis: Analysis) -> str:
+    """Whose answers these are, and what was taken for granted about them."""
+    many, shown = analysis.check.counts.observers, "map" if analysis.scale is None else "scale"
+    given = f"taken as independent given the {shown}"
+    if many is None:
+        return f"Who gave each answer was not known; the answers were {given}."
+    if many == 1:
+        return f"All answers are by one observer, and were {given}."
+    said = f"The answers of all observers were pooled into one {shown} and {given}"
+    if analysis.resampled_observers:
+        said += "; intervals are from whole observers resampled"
+    if (test := analysis.check.differences) is not None:
+        said += f". A permutation test of differences between observers gave {tell_p(test.p_value)}"
+    return f"{said}."
+
+
+def _methods_comparisons(analysis: Analysis) -> str:
+    """How the probability of a comparison was found (Lohaus et al., section 3.2)."""
+    if default_method(len(thin(analysis.ensemble))) == "vote":
+        how = "is the share of draws in which it holds"
+    else:
+        how = (
+            "is that of a normal distribution with the mean and the standard deviation that the "
+            "difference of its two distances has over the samples"
+        )
+    return f"The probability that one distance is smaller than another {how} (Lohaus et al.)."
+
+
+def _methods_fit(analysis: Analysis) -> str:
+    """How predictions and fit were judged; `results` says what was found."""
+    said = []
+    if (found := analysis.held_out) is not None:
+        by = (
+            " by Pareto-smoothed importance sampling (Vehtari et al., 2017),"
+            if analysis.kind == "posterior"
+            else ""
+        )
+        said.append(f"Held-out answers were predicted{by} {found.how}.")
+    if analysis.check.ceiling is not None:
+        several = analysis.check.counts.observers != 1
+        blind = " of models that do not know who answers" if several else ""
+        said.append(
+            f"The noise ceiling{blind} is from a beta-binomial model of repeated comparisons."
+        )
+    if analysis.lack_of_fit is not None and analysis.chains_agree:
+        said.append(
+            "Fit was tested by a posterior predictive check against a saturated model of repeated "
+            "comparisons."
+        )
+    if (goodness := analysis.goodness) is not None:
+        said.append(
+            f"Goodness of fit was tested by {len(goodness.simulated_runs)} simulations (Knoblauch "
+            "& Maloney, 2008)."
+        )
+    return " ".join(said)
+
+
+def _methods_versions(analysis: Analysis) -> str:
+    others = ", ".join(
+        f"{_PROGRAMS.get(name, name)} {number}"
+        for name, number in analysis.versions.items()
+        if name != "tercet"
+    )
+    return f"Computed with {others}."
+
+
+def results(analysis: Analysis) -> str:
+    """A results paragraph: predictions beside the noise ceiling, fit, and certainty."""
+    said = []
+    if (found := analysis.held_out) is not None:
+        said.append(
+            f"Accuracy on held-out answers was {found.accuracy:.3f} (SE "
+            f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
+            f"{found.log_loss_error:.3f}), expected calibration error "
+            f"{found.calibration_error:.3f} (up to {found.calibration_limit:.3f} by chance alone)."
+        )
+    if (ceiling := analysis.check.ceiling) is not None:
+        low, high = ceiling.accuracy_interval
+        repeated = counted(ceiling.n_comparisons, "repeated comparison")
+        said.append(
+            f"The noise ceiling ({repeated}) was {ceiling.accuracy:.3f} (95 % interval "
+            f"{low:.3f}–{high:.3f})."
+        )
+    if (fit := analysis.lack_of_fit) is not None and analysis.chains_agree:
+        said.append(
+            f"Repeated answers deviated {fit.ratio:.2f} times as much as expected under the model "
+            f"({tell_p(fit.p_value)})."
+        )
+    if (goodness := analysis.goodness) is not None:
+        said.append(
+            f"Deviance accounted for was {goodness.daf:.3f} ({tell_p(goodness.deviance_p)}; runs "
+            f"of residuals, {tell_p(goodness.runs_p)})."
+        )
+    if analysis.is_provisional:
+        said.append(f"The map is provisional: {provisional(analysis)}.")
+    else:
+        sure = analysis.certainty
+        which = f"{sure.counted} random" if sure.is_sample else f"all {sure.counted}"
+        said.append(
+            f"Of {which} comparisons of two distances from one object, {percent(sure.share)} had "
+            f"a probability above {percent(sure.level)}; {percent(sure.expected_error)} are "
+            "expected to be wrong."
+        )
+    return " ".join(said)
+
+
+def citations(analysis: Analysis) -> list[str]:
+    """The works that the methods paragraph names."""
+    works = [
+        "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings.",
+    ]
+    if analysis.kind != "scale":
+        works.append(
+            "Tamuz, Liu, Belongie, Shamir, Kalai. Adaptively learning the crowd kernel. ICML, 2011."
+        )
+    if analysis.dimension is not None:
+        works.append(
+            "Künstle, von Luxburg, Wichmann. Estimating the perceived dimension of psychophysical "
+            "stimuli using triplet accuracy and hypothesis testing. Journal of Vision 22(13), 2022."
+        )
+    if analysis.kind == "posterior":
+        works.append(
+            "Vehtari, Gelman, Simpson, Carpenter, Bürkner. Rank-normalization, folding, and "
+            "localization: an improved R-hat. Bayesian Analysis 16, 2021."
+        )
+    if analysis.held_out is not None and analysis.kind == "posterior":
+        works.append(
+            "Vehtari, Gelman, Gabry. Practical Bayesian model evaluation using leave-one-out "
+            "cross-validation and WAIC. Statistics and Computing 27, 2017."
+        )
+    if analysis.kind == "scale":
+        works += [
+            "Maloney, Yang. Maximum likelihood difference scaling. Journal of Vision 3(8), 2003.",
+            "Knoblauch, Maloney. MLDS: maximum likelihood difference scaling in R. Journal of "
+            "Statistical Software 25(2), 2008.",
+        ]
+    return works

@@ -1,0 +1,208 @@
+"""Analysis: everything found about a set of answers, and the ways to tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tercet.ensemble import Ensemble
+from tercet.io.reading import Reading
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.triplets import Triplets
+from tercet.uses.active import Suggestions
+from tercet.uses.certainty import Certainty, Floats, Neighbour
+from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.dimension import DimensionEstimate
+from tercet.uses.predict import HeldOut
+from tercet.uses.quality import AnswerCheck
+from tercet.uses.scale import GoodnessOfFit, PerceptualScale
+
+__all__ = ["Analysis", "Object", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an analysis was made with; see `tercet.analyse`."""
+
+    dimension: int | None
+    dimensions: Sequence[int] | None
+    uncertainty: str | None
+    level: float
+    questions: int
+    samples: int | None
+    seed: int
+    n_jobs: int | None
+    progress: bool | None
+
+
+class Object(NamedTuple):
+    """An object of the map."""
+
+    number: int
+    name: str
+    answers: int  # in which it occurs
+    position: Floats  # (d,)
+    interval: Floats  # (d, 2)
+    radius: float  # root mean squared distance of the draws from the position
+    neighbours: tuple[Neighbour, ...]  # nearest first
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis:
+    """Everything found about a set of answers: what `tercet.analyse` returns.
+
+    `summary` is for reading, `to_dict` for programs, `write` for a page that can be sent around; a
+    notebook shows a card.
+
+    Attributes
+    ----------
+    reading : Reading
+        The answers and how they were read; its path is empty where they were in memory.
+    triplets : Triplets
+        The answers; in rising order of the stimuli where these are on a scale.
+    check : AnswerCheck
+    dimension : DimensionEstimate or None
+        None where the dimension was given, or could not be estimated, and of kind "scale".
+    dimension_note : str
+        What else is to be said about the dimension, such as that a part of the answers was used.
+    ensemble : Ensemble
+        The draws, in principal axes.
+    kind : {"posterior", "bootstrap", "scale"}
+        "scale" is the signed-difference model of stimuli on a line, resampled.
+    why : str
+        Why this kind, in words.
+    diagnostics : Diagnostics or None
+        None for a bootstrap.
+    objects : tuple of Object
+    certainty : Certainty
+    held_out : HeldOut or None
+        None where there are too few answers to leave some out, and of kind "scale".
+    lack_of_fit : LackOfFit or None
+        None where no comparison was asked twice, or the ensemble is not a posterior.
+    suggestions : Suggestions or None
+        None for quadruplets, of kind "scale", and where nothing is left to ask.
+    cautions : tuple of str
+        What to be careful about, gravest first.
+    settings : Settings
+    versions : dict
+    seconds : float
+        It took.
+    scale : PerceptualScale or None
+        Of kind "scale".
+    goodness : GoodnessOfFit or None
+        Of that scale.
+    """
+
+    reading: Reading
+    triplets: Triplets
+    check: AnswerCheck
+    dimension: DimensionEstimate | None
+    dimension_note: str
+    ensemble: Ensemble
+    kind: str
+    why: str
+    diagnostics: Diagnostics | None
+    objects: tuple[Object, ...]
+    certainty: Certainty
+    held_out: HeldOut | None
+    lack_of_fit: LackOfFit | None
+    suggestions: Suggestions | None
+    cautions: tuple[str, ...]
+    settings: Settings
+    versions: dict[str, str]
+    seconds: float
+    scale: PerceptualScale | None = None
+    goodness: GoodnessOfFit | None = None
+
+    @property
+    def n_components(self) -> int:
+        """Of the map."""
+        return self.ensemble.n_components
+
+    @property
+    def chains_agree(self) -> bool:
+        """Whether the chains ended in the same maps; True where there are none."""
+        return self.diagnostics is None or self.diagnostics.agree
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether the map is shown with a warning, and nothing is said to be certain.
+
+        That is so where the chains ended in different maps, and where the number of dimensions was
+        to be estimated and could not be decided.
+        """
+        undecided = self.dimension is not None and self.dimension.dimension is None
+        return undecided or not self.chains_agree
+
+    @property
+    def resampled_observers(self) -> bool:
+        """Whether intervals are made of whole observers, drawn anew."""
+        return self.scale is not None and self.scale.made.resamples_observers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the objects; their numbers where they have none."""
+        return tuple(each.name for each in self.objects)
+
+    @property
+    def methods(self) -> str:
+        """A methods paragraph, ready for a paper."""
+        from tercet.analysis.methods import methods
+
+        return methods(self)
+
+    @property
+    def results(self) -> str:
+        """A results paragraph, ready for a paper."""
+        from tercet.analysis.methods import results
+
+        return results(self)
+
+    @property
+    def citations(self) -> list[str]:
+        """The works that the methods paragraph names."""
+        from tercet.analysis.methods import citations
+
+        return citations(self)
+
+    def summary(self) -> str:
+        """What matters most, and what to be careful about (marked "!"), for a terminal."""
+        from tercet.analysis.words import in_lines
+
+        return in_lines(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-compatible; missing values are None."""
+        from tercet.analysis.tables import as_dict
+
+        return as_dict(self)
+
+    def write(self, out: Path | str) -> list[Path]:
+        """Write the report, and say which files it is; the page comes first.
+
+        Parameters
+        ----------
+        out : Path or str
+            A file that ends in .html; or a folder, which gets report.html, report.json, the tables
+            as CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
+        """
+        from tercet.report import write_report
+
+        return write_report(self, out)
+
+    def _repr_html_(self) -> str:
+        from tercet.report import card
+
+        return card(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        shown = "provisional " if self.is_provisional else ""
+        return (
+            f"Analysis({len(self.triplets)} answers, {len(self.objects)} objects: {shown}"
+            f"{self.kind} in {self.n_components} dimension{'' if self.n_components == 1 else 's'})"
+        )

@@ -1,0 +1,106 @@
+"""One evaluation of a large problem, spread over threads.
+
+The problem is cut into a fixed number of chunks and the chunks are summed in order: the number of
+threads changes the time, never the bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tercet.engine.kernels import add_laplacian, add_penalty, add_rows, edge_lengths, edge_weights
+from tercet.engine.problem import Index, Problem
+from tercet.models.base import Array
+
+CHUNKS = 8
+
+Add = Callable[[Array, Array], float]
+Map = Callable[..., Iterable[Any]]  # of a pool of threads, or Python's own
+
+
+def loss_in_chunks(
+    code: int, p: float, q: float, penalty: float, problem: Problem, run: Map
+) -> Add:
+    """Return the function that takes an embedding, writes the gradient and returns the loss."""
+
+    def rows(span: slice, X: Array, gradient: Array) -> float:
+        weights = problem.weights[span]
+        return add_rows(code, p, q, problem.comparisons[span], weights, X, gradient)
+
+    def slopes(span: slice, lengths: Array, w: Array) -> float:
+        near, far, weights = problem.near[span], problem.far[span], problem.weights[span]
+        return float(edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)[0])
+
+    size = len(problem.comparisons)
+    if len(problem.edges) == 0:
+        return with_penalty(penalty, sum_rows(rows, size, run))
+    return with_penalty(penalty, sum_edges(slopes, problem.edges, size, run))
+
+
+def with_penalty(penalty: float, add: Add) -> Add:
+    """The loss whose chunks ``add`` sums, and the penalty on the sum of squares."""
+
+    def loss(X: Array, gradient: Array) -> float:
+        gradient[:] = 0.0
+        return add(X, gradient) + float(add_penalty(penalty, X, gradient))
+
+    return loss
+
+
+def sum_rows(rows: Callable[[slice, Array, Array], float], size: int, run: Map) -> Add:
+    """Row form: ``rows(span, X, gradient)`` adds the gradient of a chunk and returns its loss."""
+
+    def chunk(span: slice, X: Array) -> tuple[float, Array]:
+        gradient = np.zeros_like(X)
+        return rows(span, X, gradient), gradient
+
+    def add(X: Array, gradient: Array) -> float:
+        total = 0.0
+        for loss, own_gradient in run(lambda span: chunk(span, X), spans(size)):
+            total += loss
+            gradient += own_gradient
+        return total
+
+    return add
+
+
+def sum_edges(
+    slopes: Callable[[slice, Array, Array], float], edges: Index, size: int, run: Map
+) -> Add:
+    """Edge form: ``slopes(span, lengths, w)`` adds the slopes of a chunk to w, returns its loss."""
+
+    def chunk(span: slice, own_w: Array) -> float:
+        own_w[:] = 0.0
+        return slopes(span, lengths, own_w)
+
+    def laplacian(span: slice, X: Array) -> Array:
+        gradient = np.zeros_like(X)
+        add_laplacian(X, edges[span], w[span], gradient)
+        return gradient
+
+    def add(X: Array, gradient: Array) -> float:
+        list(run(lambda s: edge_lengths(X, edges[s], lengths[s]), edge_spans))
+        total = 0.0
+        w[:] = 0.0
+        for loss, chunk_w in zip(run(chunk, spans(size), own), own, strict=True):
+            total += loss
+            np.add(w, chunk_w, out=w)
+        for own_gradient in run(lambda s: laplacian(s, X), edge_spans):
+            gradient += own_gradient
+        return total
+
+    lengths, w = np.empty(len(edges)), np.empty(len(edges))
+    # Chunks that come one after the other share their place, which stays in the cache.
+    own = [np.empty_like(w)] * CHUNKS if run is map else list(np.empty((CHUNKS, len(w))))
+    edge_spans = spans(len(edges))
+    return add
+
+
+def spans(size: int) -> list[slice]:
+    """Cut so many rows, edges or blocks into chunks."""
+    cuts = np.linspace(0, size, CHUNKS + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in pairwise(cuts)]

@@ -1,0 +1,363 @@
+"""Trials: what readers of experiments share, and `build`, in which every reader ends.
+
+A reader finds the trials of its file, leaves out those that are no answers, and says which objects
+each of the others compares. `build` has everything checked, once, and makes the `Reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.checks import check
+from tercet.errors import InputError
+from tercet.io.cells import Cells, Codes
+from tercet.io.reading import Catch, Options, Reading, Skipped, count_skipped, no_answers
+from tercet.observers import settle_observers
+from tercet.refusals import placed
+from tercet.titles import COLUMNS, TIME_WORDS, find_times, time_unit
+from tercet.triplets import restore
+
+__all__ = [
+    "BESIDE",
+    "ArrayRows",
+    "Beside",
+    "Times",
+    "Trials",
+    "build",
+    "check_times",
+    "find_beside",
+    "make_catch",
+    "read_times",
+    "reject_equal",
+    "split_choice",
+]
+
+Text = NDArray[np.object_]
+
+BESIDE = ("observer", *TIME_WORDS)  # our words for what stands beside the objects
+
+_CALLED = {0.001: "milliseconds", 1.0: "seconds"}
+LONGEST = 86_400.0  # a day: nobody thinks about an answer for longer
+# Nobody answers in less than 100 ms, so milliseconds that are taken for seconds have a median
+# above this; and seconds that are taken for milliseconds have one far below a tenth of a second.
+SLOW, FAST = 100.0, 0.02
+
+
+class Times(NamedTuple):
+    """Response times, and what is to be said of them.
+
+    Attributes
+    ----------
+    seconds : (m,) array
+        NaN where unknown.
+    note : str
+        How they were read, where the title of their column decided that.
+    doubts : tuple of str
+        What may be wrong with them, as sentences.
+    """
+
+    seconds: NDArray[np.float64]
+    note: str = ""
+    doubts: tuple[str, ...] = ()
+
+
+class Beside(NamedTuple):
+    """What is known of trials beside their objects."""
+
+    fields: Mapping[str, Any]  # observers, screens and weights (m,), where they are known
+    times: Times | None = None
+
+    def of_screens(self, screens: NDArray[np.int64]) -> Beside:
+        """The same, of trials that are screens with these numbers."""
+        return self._replace(fields={**self.fields, "screens": screens})
+
+    def take(self, trials: NDArray[Any]) -> Beside:
+        """The same of some of the trials, by a mask or by numbers."""
+        times = self.times
+        return Beside(
+            {field: values[trials] for field, values in self.fields.items()},
+            None if times is None else times._replace(seconds=times.seconds[trials]),
+        )
+
+
+class ArrayRows(NamedTuple):
+    """The rows of an array that may be answers, and what is known of them."""
+
+    path: str
+    cells: NDArray[Any]
+    beside: Beside
+    line: Callable[[int], str]  # says where a row is
+    where: Callable[[int], str]  # the same with the name of the file
+
+
+def build(
+    found: Cells | ArrayRows,
+    cells: NDArray[Any],
+    options: Options,
+    beside: Beside,
+    *,
+    rows: int,
+    trial: NDArray[np.int64] | None = None,
+    skipped: tuple[Skipped, ...] = (),
+    catch: Catch | None = None,
+    note: str = "",
+) -> Reading:
+    """Check comparisons, and say how they were read.
+
+    Parameters
+    ----------
+    found : Cells or ArrayRows
+        The trials, which know where they are.
+    cells : (m, 3) or (m, 4) array
+        The comparisons, by number or by name.
+    options : Options
+    beside : Beside
+        Observers, screens, weights and times of every trial.
+    rows : int
+        How many rows the file has.
+    trial : (m,) integers, optional
+        The trial that each comparison comes from; by default they are the trials.
+    skipped, catch, note
+        As in `Reading`.
+    """
+    if not len(cells):
+        caught = 0 if catch is None else len(catch.passed)
+        raise InputError(no_answers(found.path, rows, skipped, caught))
+    number = np.arange(len(cells)) if trial is None else trial
+    times = beside.times
+    every = beside if trial is None else beside.take(trial)
+    fields = dict(every.fields)
+    if every.times is not None:
+        fields["response_times"] = every.times.seconds
+    with placed(lambda row: found.line(int(number[row]))):
+        checked = check(
+            cells,
+            options.n_objects,
+            options.names,
+            **fields,
+            where=lambda row: found.where(int(number[row])),
+        )
+    return Reading(
+        restore(checked),
+        found.path,
+        rows=rows,
+        skipped=skipped,
+        catch=catch,
+        note=" ".join(filter(None, (times.note if times else "", note))),
+        doubts=times.doubts if times else (),
+    )
+
+
+class Trials(NamedTuple):
+    """The trials of a table that are left, and why the others were left out."""
+
+    table: Cells
+    rows: int
+    skipped: tuple[Skipped, ...] = ()
+
+    @classmethod
+    def of(cls, table: Cells) -> Trials:
+        """All rows of a table."""
+        return cls(table, len(table))
+
+    def skip(self, left_out: NDArray[np.bool_], reason: str) -> Trials:
+        """Leave out the trials of a mask and count them; an error if no trial is left."""
+        table = self.table
+        skipped = (*self.skipped, *count_skipped(reason, left_out, table.line))
+        if left_out.all():
+            raise InputError(no_answers(table.path, self.rows, skipped, 0))
+        kept = table.take(~left_out) if left_out.any() else table
+        return Trials(kept, self.rows, skipped)
+
+    def objects(self, *columns: Codes) -> Cells:
+        """Anchor, near and far of every trial, from codes (m,) of the table."""
+        return self.table.with_columns(COLUMNS[3], np.column_stack(columns))
+
+    def build(
+        self,
+        cells: NDArray[Any],
+        options: Options,
+        beside: Beside,
+        *,
+        trial: NDArray[np.int64] | None = None,
+        note: str = "",
+    ) -> Reading:
+        """Comparisons that the trials say; see the function `build`."""
+        return build(
+            self.table,
+            cells,
+            options,
+            beside,
+            rows=self.rows,
+            trial=trial,
+            skipped=self.skipped,
+            note=note,
+        )
+
+    def read(
+        self,
+        objects: Cells,
+        options: Options,
+        *,
+        names: Iterable[str] | None = None,
+        times: Times | None = None,
+    ) -> Reading:
+        """The trials as answers.
+
+        Parameters
+        ----------
+        objects : Cells
+            Anchor, near and far of every trial. Where one of the two is the anchor itself, this is
+            a catch trial.
+        options : Options
+        names : iterable of str, optional
+            Names in their order, as the file has it; those that no answer has are left out.
+        times : Times, optional
+            Response times (m,).
+        """
+        observers = _find_observers(self.table)
+        anchor, near, far = objects.codes.T
+        caught = (anchor == near) | (anchor == far)
+        if caught.all():
+            raise InputError(no_answers(objects.path, self.rows, self.skipped, len(caught)))
+        answers = objects.take(~caught) if caught.any() else objects
+        answers.reject_blank(range(3))
+        if names is not None:
+            occur = set(answers.used())
+            options = options._replace(names=[each for each in names if each in occur])
+        cells, known = answers.objects(answers.codes, options.names)
+        fields = {}
+        if observers is not None:
+            fields["observers"] = settle_observers(observers[~caught].tolist())
+        if times is not None:
+            times = times._replace(seconds=times.seconds[~caught])
+        return build(
+            answers,
+            cells,
+            options._replace(names=known),
+            Beside(fields, times),
+            rows=self.rows,
+            skipped=self.skipped,
+            catch=make_catch(anchor == near, observers, caught),
+        )
+
+
+def make_catch(
+    passed: NDArray[np.bool_], observers: NDArray[Any] | None, caught: NDArray[np.bool_]
+) -> Catch | None:
+    """The ``caught`` among all trials (m,), None if there are none.
+
+    Observers are those of all trials, settled together: 11 is 11 in both halves.
+    """
+    if not caught.any():
+        return None
+    if observers is None:
+        return Catch(passed[caught], None)
+    who = observers[caught]
+    return Catch(passed[caught], who.astype(str) if who.dtype.kind == "O" else who)
+
+
+# --- what was chosen --------------------------------------------------------------------------
+
+
+def split_choice(
+    table: Cells, left: Codes, right: Codes, chosen: Codes, what: str
+) -> tuple[Codes, Codes]:
+    """Near and far (m,), where ``chosen`` is one of the two."""
+
+    def describe(row: int) -> str:
+        one, first, second = (table.unique[codes[row]] for codes in (chosen, left, right))
+        return (
+            f"the {what} is {one!r}, which is neither on the left ({first!r}) nor on the right "
+            f"({second!r})"
+        )
+
+    table.reject(
+        (chosen != left) & (chosen != right),
+        describe,
+        "Correct or remove it.",
+        f"whose {what} was not shown",
+    )
+    return chosen, np.where(chosen == left, right, left)
+
+
+def reject_equal(table: Cells, places: Sequence[tuple[int, int]], cure: str) -> None:
+    """Refuse rows whose cells are the same in one of these pairs of columns."""
+    for first, second in places:
+        words = f"{table.header[first]} and {table.header[second]}"
+        both = table.text(table.column(first))
+
+        def describe(row: int, words: str = words, both: Text = both) -> str:
+            return f"{words} are both {both[row]!r}"
+
+        same = table.column(first) == table.column(second)
+        table.reject(same, describe, cure, f"in which {words} are the same")
+
+
+# --- observers and times ----------------------------------------------------------------------
+
+
+def find_beside(table: Cells) -> Beside:
+    """What stands beside the objects of a table: observers, and response times in seconds."""
+    observers, time = _find_observers(table), find_times(table.header)
+    fields = {} if observers is None else {"observers": observers}
+    return Beside(fields, None if time is None else read_times(table, time))
+
+
+def _find_observers(table: Cells) -> NDArray[Any] | None:
+    """Who answered (rows,), where the table says it."""
+    place = table.find_observer()
+    if place is None:
+        return None
+    table.reject_blank([place], objects=False)
+    return settle_observers(table.text(table.column(place)))
+
+
+def read_times(table: Cells, place: int, unit: float = 1.0) -> Times:
+    """A column of response times; its ``unit`` in seconds, where the title does not say it."""
+    title = table.title(place)
+    # What the caller calls a column goes before what the file does.
+    stated = next((u for each in (table.header[place], title) if (u := time_unit(each))), None)
+    factor = unit if stated is None else stated
+    found = check_times(table.times(place) * factor, table.line, as_seconds=factor == 1.0)
+    if stated is None or title.lower() in TIME_WORDS:
+        return found
+    return found._replace(
+        note=f"Response times are taken from {title!r}, in {_CALLED[stated]} as it says."
+    )
+
+
+def check_times(
+    values: NDArray[Any], line: Callable[[int], str], *, as_seconds: bool = True
+) -> Times:
+    """Seconds (m,) with those that cannot be as unknown, and what is to be said of them.
+
+    ``line`` says where a time is, ``as_seconds`` whether the file is taken to have seconds.
+    """
+    seconds = np.array(values, dtype=np.float64)
+    wrong = (seconds < 0) | (seconds > LONGEST)
+    seconds[wrong] = np.nan
+    doubts = []
+    if count := np.count_nonzero(wrong):
+        what = "1 response time is" if count == 1 else f"{count} response times are"
+        doubts.append(
+            f"{what} impossible (below 0, above a day or no number) and taken as unknown (the "
+            f"first: {line(int(wrong.argmax()))})."
+        )
+    known = seconds[~np.isnan(seconds)]
+    median = float(np.median(known)) if known.size else 1.0
+    if median > SLOW and as_seconds:
+        doubts.append(
+            f"Response times look like milliseconds: taken as seconds, their median is {median:g}. "
+            "If so, call their column response_time_ms."
+        )
+    elif 0.0 < median < FAST:
+        doubts.append(
+            f"Response times have a median of {median:g} seconds, in which nobody can answer. "
+            "Check their unit, and call their column response_time if they are seconds."
+        )
+    return Times(seconds, "", tuple(doubts))

@@ -1,0 +1,157 @@
+"""What an analysis says to be careful about, and when."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tercet.analysis import cautions
+from tercet.answers.repeats import NoiseCeiling
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
+from tercet.uses.predict import HeldOut
+
+
+def chains(r_hat=1.01, worth=900.0):
+    return Diagnostics(r_hat, worth, worth, "distances", 0, 4, 1000)
+
+
+def predicted(accuracy=0.8, error=0.01, rough=0.0, off=0.01, stated=0.8):
+    p = np.full(100, stated)
+    p[: round(100 * (1 - accuracy))] = 1 - stated
+    return HeldOut(p, "in turn", accuracy, error, 0.5, 0.01, rough, off, 0.02, None)
+
+
+def ceiling(accuracy=0.82):
+    return NoiseCeiling(
+        accuracy, (accuracy - 0.02, accuracy + 0.02), 0.4, (0.3, 0.5), accuracy, 1.0, 50
+    )
+
+
+def estimate(dimension, verdict, hangs_on=None, tried=(1, 2, 3)):
+    rows = tuple(
+        DimensionRow(
+            dimension=d,
+            training_loss=NOTHING,
+            accuracy=Measured(0.6 + 0.05 * d, 0.01),
+            log_loss=NOTHING,
+            p_value=0.5,
+            left_out=NOTHING,
+            gain=NOTHING,
+            bootstrap=NOTHING,
+            posterior=NOTHING,
+            r_hat=2.9 if d == hangs_on else 1.0,
+            k_hat=0.0,
+            agrees=d != hangs_on,
+        )
+        for d in tried
+    )
+    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 100, hangs_on)
+
+
+def test_chains_that_disagree_are_a_reason_and_the_cures_exist():
+    assert cautions.about_chains(None) == cautions.about_chains(chains()) == ""
+    stuck = cautions.about_chains(chains(r_hat=2.9))
+    assert "The maps did not settle: the 4 chains disagree about distances (R-hat 2.90" in stuck
+    assert "provisional; do not report them" in stuck
+    for option in ("--seed", "--samples 4000", "--dim", "--uncertainty bootstrap"):
+        assert option in stuck
+    assert "lower" not in stuck
+    assert "more answers" not in stuck
+    rough = cautions.about_chains(chains(worth=68.0))
+    assert "drawn roughly: the 4000 draws are worth only 68" in rough
+    assert "provisional" not in rough
+
+
+@pytest.mark.parametrize(
+    ("found", "most", "said"),
+    [
+        (None, 9, ""),
+        (estimate(2, "decided"), 9, ""),
+        (estimate(3, "at least"), 9, "of those tried (1 to 3) and still predicts best"),
+        (estimate(3, "at least"), 9, "--dimensions 1-6 tries more"),
+        (estimate(3, "at least"), 4, "--dimensions 1-4 tries more"),
+        (estimate(3, "at least"), 3, "can carry no more; ask more"),
+        (estimate(1, "at least"), 9, "Whether 2 dimensions predict better than 1, the answers do"),
+        (
+            estimate(2, "at least", 3),
+            9,
+            "Whether 3 dimensions predict better than 2 is not",
+        ),
+        (estimate(None, "not decided", 2), 9, "the chains ended in different maps in 2 dimensions"),
+        (estimate(None, "not decided", 2), 9, "The map has 2 because it must have some number"),
+        (estimate(None, "cannot tell"), 9, "predicted no better than by a coin"),
+    ],
+)
+def test_a_dimension_that_is_not_decided(found, most, said):
+    told = cautions.about_dimension(found, 2, most)
+    assert said in told
+    assert bool(told) == bool(said)
+
+
+def test_lack_of_fit():
+    def fit(p):
+        return LackOfFit(120.0, 100.0, p, 50, 200, 20, 30, ceiling())
+
+    assert cautions.about_fit(fit(0.2), None, True) == cautions.about_fit(None, None, True) == ""
+    assert "1.20 times as much as noise would (p = 0.010)" in cautions.about_fit(
+        fit(0.01), None, True
+    )
+    assert cautions.about_fit(fit(0.01), None, False) == ""  # the chains say nothing of it
+
+
+def test_poor_calibration():
+    assert cautions.about_calibration(None) == cautions.about_calibration(predicted()) == ""
+    bold = cautions.about_calibration(predicted(accuracy=0.7, off=0.0875))
+    assert "differs from them by 8.75 % on average, more than by chance alone (up to 2 %)" in bold
+    assert bold.endswith("too bold.")
+    assert cautions.about_calibration(predicted(accuracy=0.9, off=0.0875)).endswith("too cautious.")
+
+
+def test_a_large_gap_to_the_noise_ceiling():
+    assert cautions.about_ceiling(predicted(), None) == ""
+    assert cautions.about_ceiling(predicted(0.8), ceiling(0.82)) == ""
+    assert cautions.about_ceiling(predicted(0.76), ceiling(0.8)) == ""  # 4 %
+    assert cautions.about_ceiling(predicted(0.7, error=0.05), ceiling(0.8)) == ""  # chance
+    said = cautions.about_ceiling(predicted(0.7), ceiling(0.8))
+    assert said.startswith("The map predicts 70 % of the answers it has not seen")
+    assert "80 % (78 % to 82 %)" in said
+
+
+def test_rough_guesses():
+    assert cautions.about_guesses(predicted(rough=0.1)) == ""
+    assert "a rough guess for 25 % of them" in cautions.about_guesses(predicted(rough=0.25))
+
+
+def test_maps_of_a_bootstrap_that_are_no_good():
+    fine = {"replicates": 200, "failed": 0, "not_converged": 0, "separable": 100}
+    assert cautions.about_replicates({"counts": fine}) == cautions.about_replicates({}) == ""
+    poor = fine | {"failed": 3, "not_converged": 5, "separable": 101}
+    said = cautions.about_replicates({"counts": poor})
+    for part in ("3 of 200 maps could not", "5 of 200 maps were kept", "101 of 200 maps satisfy"):
+        assert part in said
+    assert "max_iter" not in said
+
+
+def test_chains_that_disagree_where_nothing_hangs_on_them():
+    assert cautions.about_dimension_chains(None) == ""
+    assert cautions.about_dimension_chains(estimate(2, "decided")) == ""
+    assert cautions.about_dimension_chains(estimate(2, "at least", 3)) == ""  # told elsewhere
+
+    def disagree(*dimensions, chosen=2):
+        found = estimate(chosen, "decided", tried=(1, 2, 3, 4))
+        rows = [row._replace(agrees=row.dimension not in dimensions) for row in found.rows]
+        return cautions.about_dimension_chains(dataclasses.replace(found, rows=tuple(rows)))
+
+    assert "those of 2 dimensions ended in" in disagree(2)
+    assert "those of 2 and 3 dimensions ended in" in disagree(1, 2, 3)
+    assert "those of 1 dimension ended in" in disagree(1, chosen=1)
+    assert disagree(1) == disagree(1, 4) == ""  # neither the chosen one nor the next
+    assert disagree(2, chosen=None) == ""  # nothing was chosen
+
+
+def test_a_part_of_the_answers_is_told():
+    found = estimate(2, "decided")  # from 100 answers
+    assert cautions.about_part(None, 500) == cautions.about_part(found, 100) == ""
+    assert "with 100 of the 500 answers, drawn at random" in cautions.about_part(found, 500)

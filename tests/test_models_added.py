@@ -1,0 +1,213 @@
+"""Adding a model takes its file, its line and its twin: proved on a copy of the package.
+
+The model is Shepard's law of generalisation, exp(-d**exponent) with unsquared distances by default,
+which tercet does not ship.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tercet
+
+FILE = '''
+"""Shepard's law (1987): similarity falls with exp(-d**exponent)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tercet.compiled import exp, jit, log, softplus
+from tercet.models.base import POSITIVE, POWER, TINY, Learned, Model, Parameter
+
+
+@jit
+def shepard(p, q, near, far, loss, d_near, d_far):
+    """-log p_ijl = log(1 + exp(near**(q/2) - far**(q/2)))."""
+    for t in range(near.size):
+        x, y = max(near[t], TINY), max(far[t], TINY)
+        a, b = exp(0.5 * q * log(x)), exp(0.5 * q * log(y))
+        loss[t], slope = softplus(a - b)
+        d_near[t] = 0.5 * q * slope * a / x
+        d_far[t] = -0.5 * q * slope * b / y
+
+
+@dataclass(frozen=True)
+class ShepardModel(Model):
+    """p_ijl = exp(-d_ij**exponent) / (exp(-d_ij**exponent) + exp(-d_il**exponent))."""
+
+    exponent: float = 1.0
+
+    kernel = shepard
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "exponent": Parameter(POSITIVE, Learned(POWER, prior=(1.0, 0.5)))
+    }
+    floor = math.log(2.0)
+
+    def constants(self, n_components):
+        """Return the exponent."""
+        return 0.0, self.exponent
+'''
+LINE = '    "Shepard": "shepard",\n'
+TWIN = """
+
+@_twin_of("Shepard")
+def _shepard(p, q, near, far):
+    x, y = jnp.maximum(near, TINY), jnp.maximum(far, TINY)
+    a, b = x ** (0.5 * q), y ** (0.5 * q)
+    loss, slope = _softplus(a - b)
+    return loss, 0.5 * q * slope * a / x, -0.5 * q * slope * b / y
+"""
+USE = """
+import contextlib, io, json, pickle, sys, warnings
+import numpy as np
+from sklearn.base import clone
+import tercet as tc
+from tercet.cli import main
+from tercet.engine.fit import Objective, evaluate
+from tercet.engine.problem import build_problem
+from tercet.estimators import Shepard
+from tercet.models import ShepardModel
+
+warnings.simplefilter("ignore")
+found = {"package": tc.__file__}
+truth, _ = tc.simulate.gaussian_mixture(12, random_state=0)
+answers = tc.simulate.noisy_triplets(truth, 400, noise=0.3, random_state=0)
+
+# the compiled engine: the loss, and its gradient against central differences
+objective = Objective(ShepardModel(1.3), 2, 0.1)
+for use_edges in (True, False):
+    problem = build_problem(answers.array, 12, use_edges=use_edges)
+    loss, gradient = evaluate(objective, problem, truth)
+    i, j, l = answers.array.T
+    near, far = (np.linalg.norm(truth[i] - truth[k], axis=1) for k in (j, l))
+    formula = np.log1p(np.exp(near**1.3 - far**1.3)).sum() + 0.1 * np.sum(truth**2)
+    step = np.zeros_like(truth)
+    step[3, 1] = 1e-6
+    sides = [evaluate(objective, problem, truth + sign * step)[0] for sign in (1, -1)]
+    slope = (sides[0] - sides[1]) / 2e-6
+    found[f"edges {use_edges}"] = [loss, formula, gradient[3, 1], slope]
+
+# the estimator: its parameters, fit, copies
+estimator = Shepard(2, exponent=1.5, penalty=1 / 30, random_state=0)
+found["parameters"] = sorted(estimator.get_params())
+found["copies"] = [repr(clone(estimator)), repr(pickle.loads(pickle.dumps(estimator)))]
+found["score"] = estimator.fit(answers).score(answers)
+found["model"] = repr(estimator.model())
+try:
+    Shepard(2, exponent=-1.0).fit(answers)
+except tc.InputError as error:
+    found["refused"] = str(error)
+
+# ensembles: made, kept, read again, asked
+boot = tc.Bootstrap(estimator, n_samples=4, random_state=0, progress=False).fit(answers).ensemble_
+found["bootstrap"] = [len(boot), repr(boot.model)]
+maker = tc.Posterior(
+    Shepard(2), learn=("exponent", "lapse"), n_samples=60, n_chains=2, warmup=90, random_state=0,
+    progress=False,
+)
+drawn = maker.fit(answers).ensemble_
+drawn.save(sys.argv[1])
+again = tc.Ensemble.load(sys.argv[1])
+found["kept"] = [repr(again.model), sorted(again.parameters)]
+row = answers.array[:1]
+p = again.answer_probability(row)[0]
+a, b, c = row[0]
+X, q, lapse = drawn.samples, drawn.parameters["exponent"], drawn.parameters["lapse"]
+near, far = (np.linalg.norm(X[:, a] - X[:, k], axis=1) ** q for k in (b, c))
+found["answer"] = [p, np.mean(lapse / 2 + (1 - lapse) / (1 + np.exp(near - far)))]
+found["exponents"] = [float(q.min()), float(q.max())]
+found["accuracy"] = float(np.mean(again.answer_probability(answers.array) > 0.5))
+
+# the command line
+tc.write_triplets(answers, sys.argv[2])
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    found["command"] = main(["fit", sys.argv[2], "--model", "shepard", "--json"])
+found["commanded"] = json.loads(printed.getvalue())["model"]
+for command in ("fit", "posterior"):
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
+        main([command, "--help"])
+    found[f"{command} knows it"] = "shepard" in printed.getvalue()
+print(json.dumps(found))
+"""
+ON_DEVICE = """
+import json
+import jax, numpy as np
+from tercet.accelerator.models import model_loss
+from tercet.engine.kernels import code_of
+from tercet.models import ShepardModel
+jax.config.update("jax_enable_x64", True)
+near, far = np.random.default_rng(0).exponential(size=(2, 50))
+model = ShepardModel(1.3)
+theirs = model_loss(code_of(model), *model.constants(2), jax.numpy.asarray(near), far)
+print(json.dumps([float(np.abs(a - b).max()) for a, b in zip(theirs, model.loss(near, far))]))
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a copy of the package, with the three edits."""
+    home = tmp_path_factory.mktemp("added")
+    package = home / "tercet"
+    source = Path(tercet.__file__).parent
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "models" / "shepard.py").write_text(FILE)
+    known, twins = package / "models" / "__init__.py", package / "accelerator" / "models.py"
+    before = known.read_text()
+    after = before.replace('    "CKL": "ckl",\n', f'    "CKL": "ckl",\n{LINE}')
+    assert after.count("\n") == before.count("\n") + 1
+    known.write_text(after)
+    twins.write_text(twins.read_text() + TWIN)
+    return home
+
+
+def run(home, code, *arguments):
+    """What a program prints that uses the copy."""
+    environment = os.environ | {"PYTHONPATH": str(home), "JAX_PLATFORMS": "cpu"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=home,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_model_is_its_file_its_line_and_its_twin(home, tmp_path):
+    found = run(home, USE, str(tmp_path / "map.npz"), str(tmp_path / "answers.csv"))
+    assert Path(found["package"]).parent == home / "tercet"
+    for form in ("edges True", "edges False"):
+        loss, formula, slope, difference = found[form]
+        assert loss == pytest.approx(formula, rel=1e-12)
+        assert slope == pytest.approx(difference, rel=1e-6)
+    assert {"exponent", "n_components", "penalty", "start", "device"} <= set(found["parameters"])
+    assert set(found["copies"]) == {
+        "Shepard(exponent=1.5, penalty=0.03333333333333333, random_state=0)"
+    }
+    assert found["score"] > 0.8
+    assert found["model"] == "ShepardModel(exponent=1.5)"
+    assert found["refused"] == "The parameter exponent must be a positive number, got -1.0."
+    assert found["bootstrap"] == [4, "ShepardModel(exponent=1.5)"]
+    assert found["kept"] == ["ShepardModel(exponent=1.0)", ["exponent", "lapse", "variance"]]
+    asked, formula = found["answer"]
+    assert asked == pytest.approx(formula, rel=1e-9)
+    least, most = found["exponents"]
+    assert 0.0 < least < most
+    assert found["accuracy"] > 0.8
+    assert (found["command"], found["commanded"]) == (0, "Shepard")
+    assert found["fit knows it"]
+    assert found["posterior knows it"]
+
+
+def test_its_twin_is_the_compiled_one(home):
+    pytest.importorskip("jax")
+    assert max(run(home, ON_DEVICE)) < 1e-12
