@@ -5,7 +5,7 @@ PEER := .venv-peer
 SAMPLERS := .venv-samplers
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint docs bench study reproduce clean
+.PHONY: setup demo test quick lint docs bench study reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -19,6 +19,9 @@ demo: setup            ## a simulated world, its answers and a report about them
 
 test: setup            ## all tests, on two processes; each file stays on one
 	$(RUN) -m pytest -n 2 --dist loadfile
+
+quick: setup           ## the tests that are not marked slow: what to run after every edit
+	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
 
 lint: setup            ## style and types
 	$(VENV)/bin/ruff check .

@@ -19,6 +19,8 @@ from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.mode import find_modes
 from tercet.simulate import answers_from_model, random_comparisons
 
+pytestmark = pytest.mark.slow
+
 N, D, C = 6, 2, 40
 POINTS = np.random.default_rng(0).standard_normal((N, D))
 QUESTIONS = random_comparisons(N, 60, replace=True, random_state=1)

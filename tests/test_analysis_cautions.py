@@ -138,9 +138,17 @@ def test_chains_that_disagree_where_nothing_hangs_on_them():
     assert cautions.about_dimension_chains(None) == ""
     assert cautions.about_dimension_chains(estimate(2, "decided")) == ""
     assert cautions.about_dimension_chains(estimate(2, "at least", 3)) == ""  # told elsewhere
-    rows = [row._replace(agrees=row.dimension > 2) for row in estimate(3, "decided").rows]
-    both = dataclasses.replace(estimate(3, "decided"), rows=tuple(rows))
-    assert "those of 1 and 2 dimensions ended in" in cautions.about_dimension_chains(both)
+
+    def disagree(*dimensions, chosen=2):
+        found = estimate(chosen, "decided", tried=(1, 2, 3, 4))
+        rows = [row._replace(agrees=row.dimension not in dimensions) for row in found.rows]
+        return cautions.about_dimension_chains(dataclasses.replace(found, rows=tuple(rows)))
+
+    assert "those of 2 dimensions ended in" in disagree(2)
+    assert "those of 2 and 3 dimensions ended in" in disagree(1, 2, 3)
+    assert "those of 1 dimension ended in" in disagree(1, chosen=1)
+    assert disagree(1) == disagree(1, 4) == ""  # neither the chosen one nor the next
+    assert disagree(2, chosen=None) == ""  # nothing was chosen
 
 
 def test_a_part_of_the_answers_is_told():

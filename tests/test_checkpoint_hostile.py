@@ -115,6 +115,7 @@ def test_any_change_of_what_a_file_says_of_itself_is_told_or_does_not_matter(run
             assert found == run.bits or any(word in found for word in told), value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bootstrap", "hmc"])
 @pytest.mark.parametrize("title", ["kind", "number", "part", "value"])
 def test_any_change_of_a_row_is_told_or_does_not_matter(runs, name, title):
@@ -173,6 +174,7 @@ def others(value):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_no_forged_value_is_an_internal_error(runs, name):
     """A run may go on with wrong numbers that look right; it must not fail otherwise."""

@@ -5,9 +5,8 @@ import os
 import pytest
 from studies import kills
 
-pytestmark = pytest.mark.skipif(
-    not (hasattr(os, "fork") and hasattr(os, "waitid")), reason="not on this system"
-)
+there = hasattr(os, "fork") and hasattr(os, "waitid")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not there, reason="not on this system")]
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "Hamiltonian chains", "elliptical slices"])

@@ -24,7 +24,7 @@ from tercet.cli.common import (
     words,
 )
 from tercet.cli.files import input_file, output_file, output_place
-from tercet.cli.main import COMMANDS, INTERRUPTED, build_parser
+from tercet.cli.main import INTERRUPTED, build_parser
 from tercet.cli.output import (
     Result,
     emit,
@@ -57,16 +57,6 @@ def test_the_help_has_every_exit_code(capsys):
     assert re.findall(r"\d+", said) == ["0", "1", "2", str(INTERRUPTED)]
 
 
-@pytest.mark.parametrize("module", COMMANDS)
-def test_every_command_has_help_with_an_example(module, capsys):
-    name = module.__name__.rpartition(".")[2]
-    with pytest.raises(SystemExit):
-        main([name, "--help"])
-    text = capsys.readouterr().out
-    assert f"  tercet {name}" in text
-    assert "examples:" in text
-
-
 def test_nothing_heavy_is_loaded_for_help():
     code = (
         "import sys, tercet.cli\n"
@@ -79,6 +69,7 @@ def test_nothing_heavy_is_loaded_for_help():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_reproduce_says_where_everything_is(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     assert main(["reproduce", "1", "mixture", "--out", str(out), "--jobs", "1"]) == 0
@@ -149,6 +140,7 @@ sys.exit(main())
     assert done.stderr.strip() == "tercet: interrupted."
 
 
+@pytest.mark.slow
 def test_an_interruption_that_is_to_be_ignored_is():
     code = """
 import os, signal, sys
@@ -268,6 +260,7 @@ def test_warnings_are_lines_too_and_told_once(happens, capsys):
 SHELL = "import sys; from tercet.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet():
     for arguments in (["datasets"], ["--help"]):
         command = [sys.executable, "-c", SHELL, *arguments]
@@ -278,6 +271,7 @@ def test_a_closed_pipe_is_quiet():
             assert process.wait() == 0
 
 
+@pytest.mark.slow
 def test_no_output_stream_at_all_is_fine():
     code = f"import sys; sys.stdout = None; sys.argv[1:] = ['datasets']; {SHELL}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -34,16 +34,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def tercet(folder, monkeypatch, capsys):
-    """Run a command in the folder: code, what it printed, what it remarked."""
+def tercet(folder, monkeypatch, tercet):
+    """Run a command in the folder."""
     monkeypatch.chdir(folder)
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return tercet
 
 
 @pytest.fixture
@@ -264,6 +258,7 @@ def test_check_counts(tercet):
     assert tercet("check", "answers.csv")[1].startswith("160 answers")
 
 
+@pytest.mark.slow
 def test_dimension(tercet, folder, answers):
     how = ["--dimensions", "1-2", "--quick", "--folds", 3, "--repeats", 2]
     code, out, _ = tercet("dimension", "answers.csv", *how, "--json", "-o", "dimension.csv")
@@ -698,6 +693,7 @@ def test_names_that_a_terminal_would_obey(tercet, folder):
         assert "\x07" not in out + err, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_leaves_nothing_half_written(folder, sent):
     long = ["posterior", "answers.csv", "--samples", "1000000", "-o", "never.npz"]

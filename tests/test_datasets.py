@@ -13,15 +13,9 @@ from tercet import datasets
 from tercet.datasets.catalogue import CATALOGUE
 
 DATA = find_data()
-needs_data = pytest.mark.skipif(DATA is None, reason="set TERCET_DATA to the folder of the sets")
+needs_data = pytest.mark.usefixtures("data_folder")
 
 LOADERS = {name: getattr(datasets, f"load_{name}") for name in CATALOGUE if name != "mlds"}
-
-
-@pytest.fixture(autouse=True)
-def _folder(monkeypatch):
-    if DATA is not None:
-        monkeypatch.setenv("TERCET_DATA", str(DATA))
 
 
 def converted(folder, file, *columns, kind=int):
@@ -43,6 +37,7 @@ def converted(folder, file, *columns, kind=int):
 TRIPLET = ("anchor", "closer", "farther")
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", LOADERS)
 def test_sizes_are_those_of_the_catalogue(name):
@@ -93,6 +88,7 @@ def test_breast_cancer_needs_no_file(monkeypatch):
     assert "malignant 212, benign 357" in repr(data)
 
 
+@pytest.mark.slow
 @needs_data
 def test_food():
     data = datasets.load_food()
@@ -122,6 +118,7 @@ def test_cars():
     assert (data.labels == np.where(classes == "offroad_suv", "off-road", classes)).all()
 
 
+@pytest.mark.slow
 @needs_data
 def test_material_keeps_the_votes_of_the_minority():
     data = datasets.load_material()
@@ -160,6 +157,7 @@ def test_music_leaves_out_artists_compared_with_themselves():
     assert list(data.names) == artists.tolist()
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     ("which", "file"),
@@ -243,16 +241,18 @@ def test_the_catalogue_is_a_table():
     assert all(hasattr(datasets, f"load_{entry.name}") for entry in datasets.list_datasets())
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_the_page_says_what_the_catalogue_says(name):
+def test_the_page_says_what_the_catalogue_says():
     page = (ROOT / "docs" / "datasets.md").read_text("utf-8")
-    entry = CATALOGUE[name]
-    counts = [f"{n:,}".replace(",", " ") if n else "–" for n in (entry.objects, entry.answers)]
-    (row,) = [line for line in page.splitlines() if line.startswith(f"| `load_{name}(")]
-    assert f"| {entry.title} | {counts[0]} | {counts[1]} | {entry.observers or '–'} |" in row
-    assert entry.licence in row
-    assert f"- `{name}`: {entry.citation}. [Home]({entry.home})" in page
-    assert f"| `{name}` | `{entry.folder}/` |" in page
+    wrong = []
+    for name, entry in CATALOGUE.items():
+        counts = [f"{n:,}".replace(",", " ") if n else "–" for n in (entry.objects, entry.answers)]
+        row = "".join(line for line in page.splitlines() if line.startswith(f"| `load_{name}("))
+        table = f"| {entry.title} | {counts[0]} | {counts[1]} | {entry.observers or '–'} |"
+        wrong += [f"{name}: {told}" for told in (table, entry.licence) if told not in row]
+        source = f"- `{name}`: {entry.citation}. [Home]({entry.home})"
+        folder = f"| `{name}` | `{entry.folder}/` |"
+        wrong += [told for told in (source, folder) if told not in page]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(

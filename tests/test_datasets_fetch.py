@@ -22,7 +22,7 @@ from tercet.datasets.catalogue import CATALOGUE
 pytest.importorskip("pooch")
 
 DATA = find_data()
-needs_data = pytest.mark.skipif(DATA is None, reason="set TERCET_DATA to the folder of the sets")
+needs_data = pytest.mark.usefixtures("data_folder")
 
 PIXELS = b"".join(b"%d " % (k % 100) * 36 + b"%d\n" % (1 + k % 5) for k in range(20))
 
@@ -268,6 +268,7 @@ def things(file):
     return "".join(row.replace(",", " ") + "\n" for row in rows).encode()
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     ("name", "arguments"),

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.pages import REMAKE, ROOT, compare, remake, same_machine, steps
 
 from tercet import demo
 from tercet.demo.truth import draw_both, look
@@ -12,6 +13,8 @@ from tercet.ensemble import Ensemble
 from tercet.io import read_triplets
 from tercet.metrics import satisfied
 from tercet.uses.quality import check_answers
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +25,10 @@ def world():
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The folder that the demonstration leaves, and what it printed."""
-    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        assert demo.main(["--out", str(folder)]) == 0
-    return folder, printed.getvalue()
+    place, printed = tmp_path_factory.mktemp("demo"), io.StringIO()
+    with contextlib.chdir(place), contextlib.redirect_stdout(printed):
+        assert demo.main(["--out", "new/demo"]) == 0
+    return place / "new" / "demo", printed.getvalue()
 
 
 def test_the_demonstration_leaves_a_report_and_says_where(ran):
@@ -34,13 +36,22 @@ def test_the_demonstration_leaves_a_report_and_says_where(ran):
     page = (folder / "report.html").read_text("utf-8")
     assert page.startswith("<!doctype html>")
     assert "heron" in page
-    assert printed.splitlines()[-1] == f"The report: {folder / 'report.html'}"
+    assert printed.splitlines()[-1] == "The report: new/demo/report.html"
     assert (folder / "truth.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in folder.iterdir()) == [
         "answers.csv",
         "report.html",
         "truth.png",
     ]
+
+
+def test_the_readme_shows_what_it_prints(ran):
+    readme, printed = ROOT / "README.md", ran[1].replace("new/demo/", "demo/")
+    (step,) = (each for each in steps(readme.read_text("utf-8")) if each.code == "make demo")
+    if REMAKE:
+        remake(readme, [(step, printed)])
+    else:
+        compare(step, printed, exactly=same_machine())
 
 
 def test_what_it_prints_is_true(ran, world):

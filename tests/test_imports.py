@@ -1,4 +1,8 @@
-"""Imports point one way, heavy ones wait, and files stay short enough to read."""
+"""Rules of the repository, one test each: it names all that break the rule.
+
+Imports point one way and are of what pyproject.toml declares, heavy ones wait, names lead
+somewhere, and files stay short enough to read.
+"""
 
 import ast
 import importlib
@@ -8,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.requirements import CORE, EXTRA
 
 import tercet
 
@@ -17,6 +22,7 @@ MODULES = {
     ".".join(("tercet", *f.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): f
     for f in FILES
 }
+TREES = {module: ast.parse(file.read_text("utf-8")) for module, file in MODULES.items()}
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
@@ -44,6 +50,7 @@ HANDS_ON = {"tercet.analysis.result"}
 # What others may import before anybody asks for an accelerator.
 WITHOUT_JAX = {"tercet.accelerator", "tercet.accelerator.device"}
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+LONGEST = 600  # lines of a file
 
 
 def part(module):
@@ -51,7 +58,7 @@ def part(module):
 
 
 def imports(tree, package):
-    """Modules that the code imports, wherever it does so."""
+    """Modules that the code imports, wherever and however it does so."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -59,6 +66,8 @@ def imports(tree, package):
             assert node.level == 0, f"relative import in {package}"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name if name in MODULES else node.module for name in names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+            yield from (name.value for name in node.args if isinstance(name, ast.Constant))
 
 
 def top_level(tree):
@@ -72,24 +81,101 @@ def top_level(tree):
     return ast.Module(statements, [])
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES) - {"tercet"}))
-def test_imports_point_one_way(module):
-    here = part(module)
-    assert here in LEVEL, f"{here} has no place in LAYERS yet"
-    tree = ast.parse(MODULES[module].read_text())
-    for name in imports(top_level(tree) if module in HANDS_ON else tree, module):
-        if name.split(".")[0] != "tercet":
+def own(names):
+    return [name for name in names if name.split(".")[0] == "tercet"]
+
+
+def others(names):
+    """What is imported from other projects than ours and Python's."""
+    roots = {name.split(".")[0] for name in names}
+    return roots - {"tercet", "__future__"} - sys.stdlib_module_names
+
+
+def is_accelerated(module):
+    return part(module) == "accelerator" and module not in WITHOUT_JAX
+
+
+# --- the rules: each yields what breaks it -----------------------------------------------------
+
+
+def pointing_up(trees):
+    """Imports of a part by one that stands above it or beside it."""
+    for module, tree in trees.items():
+        here = part(module)
+        if here == "tercet":  # which names the homes of what it offers
             continue
-        there = part(name)
-        if there == "tercet":  # the package itself, for those who use it as its users do
-            assert LEVEL[here] >= LEVEL["report"], f"{module} imports the package itself"
+        if here not in LEVEL:
+            yield f"{module}: {here} has no place in LAYERS yet"
             continue
-        assert there == here or LEVEL[there] < LEVEL[here], f"{module} imports {name}"
+        for name in own(imports(top_level(tree) if module in HANDS_ON else tree, module)):
+            there = part(name)
+            if there == "tercet":  # the package itself, for those who use it as its users do
+                if LEVEL[here] < LEVEL["report"]:
+                    yield f"{module} imports the package itself"
+            elif there != here and LEVEL.get(there, len(LAYERS)) >= LEVEL[here]:
+                yield f"{module} imports {name}"
+
+
+def undeclared(trees):
+    """Imports of what no dependency in pyproject.toml brings."""
+    for module, tree in trees.items():
+        for name in sorted(others(imports(tree, module)) - CORE - EXTRA):
+            yield f"{module} imports {name}, which is not in pyproject.toml"
+
+
+def hasty(trees):
+    """Imports that should wait for their use: of extras, of what is slow to load, of JAX."""
+    for module, tree in trees.items():
+        names = list(imports(top_level(tree), module))
+        allowed = {"jax"} if is_accelerated(module) else set()
+        for name in sorted(others(names) & (EXTRA | {"matplotlib"}) - allowed):
+            yield f"{module} imports {name} at once"
+        if not is_accelerated(module):
+            for name in own(names):
+                if is_accelerated(name):
+                    yield f"{module} imports {name} at once"
+
+
+def knowing_triplets(trees):
+    """Imports of what checks answers in the engine, where arrays go in that were checked before."""
+    for module, tree in trees.items():
+        for name in own(imports(tree, module)):
+            if part(module) in ("engine", "models") and part(name) in ANSWERS:
+                yield f"{module} imports {name}"
+
+
+ANSWERS = ("answers", "triplets", "streamed", "checks", "diagnosis", "io")
+RULES = [pointing_up, undeclared, hasty, knowing_triplets]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_imports_follow_the_rule(rule):
+    wrong = list(rule(TREES))
+    assert not wrong, "\n".join(wrong)
+
+
+BREAKING = {
+    "from tercet.uses import dimension": pointing_up,
+    "def f():\n    import tercet as tc": pointing_up,
+    "def f():\n    import polars": undeclared,
+    "def f():\n    return import_module('polars')": undeclared,
+    "import pandas as pd": hasty,
+    "from matplotlib.figure import Figure": hasty,
+    "import jax.numpy as jnp": hasty,
+    "from tercet.accelerator.solver import OnDevice": hasty,
+    "from tercet.triplets import Triplets": knowing_triplets,
+}
+
+
+@pytest.mark.parametrize(("code", "rule"), BREAKING.items())
+def test_what_breaks_a_rule_is_found(code, rule):
+    tree = ast.parse(code)
+    trees = {"tercet.engine.new": tree, "tercet.models.new": tree}
+    assert [line.split(":")[0].split()[0] for line in rule(trees)] == list(trees)
 
 
 def test_no_two_modules_import_each_other():
-    trees = {module: ast.parse(f.read_text()) for module, f in MODULES.items()}
-    trees |= {module: top_level(trees[module]) for module in HANDS_ON}
+    trees = TREES | {module: top_level(TREES[module]) for module in HANDS_ON}
     graph = {
         module: {name for name in imports(tree, module) if name in MODULES} - {module}
         for module, tree in trees.items()
@@ -98,36 +184,7 @@ def test_no_two_modules_import_each_other():
     while free := [m for m, needed in graph.items() if not needed & graph.keys()]:
         for module in free:
             del graph[module]
-    assert not graph
-
-
-def test_the_engine_does_not_know_triplets():
-    """Arrays go in: what calls the engine checks them first."""
-    for module, file in MODULES.items():
-        if part(module) in ("engine", "models"):
-            for name in imports(ast.parse(file.read_text()), module):
-                assert part(name) not in ("triplets", "streamed", "checks", "diagnosis", "io"), (
-                    module
-                )
-
-
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_optional_packages_wait_until_they_are_needed(module):
-    tree = top_level(ast.parse(MODULES[module].read_text()))
-    roots = {name.split(".")[0] for name in imports(tree, module)}
-    optional = {"pandas", "matplotlib", "polars", "jax", "torch", "pooch", "pyarrow"}
-    optional |= {"dask", "distributed", "ray"}
-    if part(module) == "accelerator" and module not in WITHOUT_JAX:
-        optional -= {"jax"}  # its own modules wait, see below
-    assert not roots & optional
-
-
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_the_accelerator_waits_until_it_is_asked_for(module):
-    if part(module) == "accelerator" and module not in WITHOUT_JAX:
-        return
-    tree = top_level(ast.parse(MODULES[module].read_text()))
-    assert {n for n in imports(tree, module) if part(n) == "accelerator"} <= WITHOUT_JAX
+    assert not graph, "\n".join(graph)
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -137,25 +194,22 @@ def test_importing_the_package_loads_nothing_heavy():
     ).stdout
     loaded = {name.split(".")[0] for name in json.loads(output)}
     assert "tercet" in loaded
-    assert not loaded & {"numba", "sklearn", "scipy", "pandas", "numpy", "matplotlib"}
+    assert not loaded & (CORE | EXTRA)
 
 
-@pytest.mark.parametrize("name", tercet.__all__)
-def test_every_public_name_resolves(name):
-    assert getattr(tercet, name) is not None
-    assert name in dir(tercet)
-
-
-def test_public_names_are_listed_once():
+def test_every_public_name_resolves_and_is_listed_once():
     assert sorted(set(tercet.__all__)) == sorted(tercet.__all__)
     assert set(tercet.__all__) == set(tercet._HOMES)
+    wrong = [n for n in tercet.__all__ if getattr(tercet, n, None) is None or n not in dir(tercet)]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_what_a_module_promises_it_has(module):
-    found = importlib.import_module(module)
-    for name in getattr(found, "__all__", ()):
-        assert hasattr(found, name), name
+def test_what_a_module_promises_it_has():
+    found = {module: importlib.import_module(module) for module in MODULES}
+    promised = [(m, name) for m, each in found.items() for name in getattr(each, "__all__", ())]
+    wrong = [f"{m} has no {name}" for m, name in promised if not hasattr(found[m], name)]
+    assert not wrong, "\n".join(wrong)
+    assert len(promised) > 100
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -163,7 +217,11 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = tercet.STEE
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_files_stay_short(module):
-    lines = MODULES[module].read_text().count("\n")
-    assert lines <= 600, f"{lines} lines: ask what two things it is"
+def test_files_stay_short():
+    lines = {module: file.read_text("utf-8").count("\n") for module, file in MODULES.items()}
+    wrong = [
+        f"{module}: {n} lines; ask what two things it is"
+        for module, n in lines.items()
+        if n > LONGEST
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -15,11 +15,6 @@ from tercet.plots import plot_map, plot_pairs, plot_reliability
 from tercet.plots.layout import principal_axes
 
 
-@pytest.fixture
-def ax():
-    return Figure(figsize=(5, 5)).subplots()
-
-
 def dots(ax):
     """Where the objects are, (n, 2), in their order."""
     lines = {line.get_gid(): line for line in ax.lines}

@@ -19,6 +19,8 @@ from tercet.uses.compare.comparison import Comparison, ModelScore
 from tercet.uses.dimension.table import DimensionEstimate, DimensionRow, Measured
 from tercet.uses.scale.goodness import GoodnessOfFit
 
+pytestmark = pytest.mark.usefixtures("headless")
+
 N = 7
 NAME = r"$\frac <&"  # a formula that is none, and HTML
 
@@ -135,13 +137,6 @@ def colours_in(ax):
         yield text.get_color()
 
 
-@pytest.fixture(autouse=True)
-def _headless():
-    pyplot.switch_backend("Agg")
-    yield
-    pyplot.close("all")
-
-
 def test_every_plot_is_here():
     assert set(CASES) == set(plots.__all__)
 
@@ -190,11 +185,13 @@ def test_colours_are_of_the_palette_or_grey(name):
                 assert alpha == 0 or max(rgb) - min(rgb) < 0.01 or known, colour
 
 
-@each
-def test_axes_are_given_by_name_alone(name):
-    where = inspect.signature(getattr(plots, name)).parameters
-    assert ("ax" in where) == (CASES[name][1] is None)
-    assert ("axes" in where) == (CASES[name][1] is not None)
-    parameter = where["ax" if "ax" in where else "axes"]
-    assert parameter.default is None
-    assert parameter.kind is parameter.KEYWORD_ONLY or name == "plot_models"
+def test_axes_are_given_by_name_alone():
+    wrong = []
+    for name, (_, several) in CASES.items():
+        where = inspect.signature(getattr(plots, name)).parameters
+        right = {"ax"} if several is None else {"axes"}
+        given = [where[each] for each in {"ax", "axes"} & where.keys()]
+        by_name = all(p.kind is p.KEYWORD_ONLY or name == "plot_models" for p in given)
+        if {p.name for p in given} != right or not by_name or given[0].default is not None:
+            wrong.append(f"{name}{inspect.signature(getattr(plots, name))}")
+    assert not wrong, "\n".join(wrong)

@@ -11,11 +11,6 @@ from tercet.plots.axes import COLOURS
 from tercet.plots.observers import rank_observers
 
 
-@pytest.fixture
-def ax():
-    return Figure(figsize=(5, 5)).subplots()
-
-
 def marks(ax, marker):
     return next(line for line in ax.lines if line.get_marker() == marker)
 

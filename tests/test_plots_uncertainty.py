@@ -17,11 +17,6 @@ N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 2))
 
 
-@pytest.fixture
-def ax():
-    return Figure(figsize=(5, 5)).subplots()
-
-
 def ensemble(size=60, noise=0.3, **more):
     rng = np.random.default_rng(1)
     return tc.Ensemble(POINTS + noise * rng.normal(size=(size, N, 2)), **more)

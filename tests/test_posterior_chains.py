@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import mode
@@ -14,19 +15,15 @@ from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
 from tercet.posterior.mode import find_mode, find_modes, fix_scale, jittered
 from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.settings import check_learn, first_theta
-from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
-from tercet.triplets import Triplets
+from tercet.simulate import noisy_triplets
 
 N, D = 6, 2
 POINTS = np.random.default_rng(0).standard_normal((N, D))
 
 
 def make_target(learn=(), learned=True):
-    questions = random_comparisons(N, 100, replace=True, random_state=1)
-    rows = answers_from_model(STEModel(), POINTS, questions, random_state=2)
-    learn = check_learn(learn, STEModel())
-    plan = Plan(STEModel(), D, NormalPrior(2.0, learned=learned), learn, "hmc", 1, 1, 0, "mode")
-    return build_target(plan, Triplets(rows, n_objects=N)), first_theta(learn, STEModel())
+    target = posterior_target(POINTS, 100, learn=learn, learned=learned)
+    return target, first_theta(check_learn(learn, STEModel()), STEModel())
 
 
 def found_modes(n_chains=3, **settings):
@@ -159,6 +156,7 @@ def test_a_lapse_rate_is_never_held():
     assert np.array_equal(mode._tightened(target).priors, target.priors)
 
 
+@pytest.mark.slow
 def test_draws_of_the_warmup_are_not_held():
     """2000 matrices of 40 x 40 numbers would be 26 MB."""
     n = 40

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.worlds import posterior_target
 
 from tercet.estimators import CKL
-from tercet.models import STEModel
 from tercet.posterior import hamiltonian
-from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.hamiltonian import (
     ACCEPTED,
     DIVERGENT,
@@ -18,22 +17,15 @@ from tercet.posterior.hamiltonian import (
     tuned_step,
 )
 from tercet.posterior.posterior import Posterior
-from tercet.posterior.priors import NormalPrior
-from tercet.posterior.settings import check_learn
 from tercet.posterior.target import energy_and_gradient
-from tercet.simulate import answers_from_model, noisy_triplets, random_comparisons
-from tercet.triplets import Triplets
+from tercet.simulate import noisy_triplets
 
 N, D = 6, 2
 POINTS = np.random.default_rng(0).standard_normal((N, D))
 
 
 def make_target(learn=(), learned=False):
-    questions = random_comparisons(N, 60, replace=True, random_state=1)
-    rows = answers_from_model(STEModel(), POINTS, questions, random_state=2)
-    learn = check_learn(learn, STEModel())
-    plan = Plan(STEModel(), D, NormalPrior(2.0, learned=learned), learn, "hmc", 1, 1, 0, "mode")
-    return build_target(plan, Triplets(rows, n_objects=N))
+    return posterior_target(POINTS, 60, learn=learn, learned=learned)
 
 
 def covariance(seed=0):

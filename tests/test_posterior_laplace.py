@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.worlds import posterior_target
 
 from tercet.errors import InputError
-from tercet.models import STEModel
 from tercet.posterior import laplace
-from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.laplace import sample_laplace
 from tercet.posterior.mode import find_mode, fix_scale, settle_scale
-from tercet.posterior.priors import NormalPrior
-from tercet.simulate import answers_from_model, random_comparisons
-from tercet.triplets import Triplets
 
 N, S = 5, 20_000
 LIMIT = 5.5  # of some 50 z: by chance once in 500 000 sets
@@ -20,11 +16,7 @@ LIMIT = 5.5  # of some 50 z: by chance once in 500 000 sets
 
 def make_target(d, weight, **prior):
     points = np.random.default_rng(0).standard_normal((N, d))
-    questions = random_comparisons(N, 200, replace=True, random_state=1)
-    rows = answers_from_model(STEModel(), points, questions, random_state=2)
-    plan = Plan(STEModel(), d, NormalPrior(2.0, **prior), {}, "laplace", 1, 1, 0, "mode")
-    answers = Triplets(rows, n_objects=N, weights=np.full(200, weight))
-    return build_target(plan, answers), points
+    return posterior_target(points, 200, weight=weight, **prior), points
 
 
 def assert_normal(drawn, mean, covariance):

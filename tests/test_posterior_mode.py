@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import mode as module
-from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.mode import (
     Mode,
     curvature,
@@ -14,12 +14,8 @@ from tercet.posterior.mode import (
     settle_scale,
     spread_of_objects,
 )
-from tercet.posterior.priors import NormalPrior
 from tercet.posterior.scale import mode_of_log
-from tercet.posterior.settings import check_learn
 from tercet.posterior.target import energy_and_gradient
-from tercet.simulate import answers_from_model, random_comparisons
-from tercet.triplets import Triplets
 
 N, D = 6, 2
 BLOCK = np.array([[1.5, 0.4], [0.4, 0.7]])
@@ -27,13 +23,7 @@ POINTS = np.random.default_rng(0).standard_normal((N, D))
 
 
 def make_target(model=None, learn=(), d=D, m=120, **prior):
-    model = model or STEModel()
-    rows = answers_from_model(
-        model, POINTS, random_comparisons(N, m, replace=True, random_state=1), random_state=2
-    )
-    prior = NormalPrior(prior.pop("variance", 2.0), **prior)
-    plan = Plan(model, d, prior, check_learn(learn, model), "hmc", 1, 1, 0, "mode")
-    return build_target(plan, Triplets(rows, n_objects=N))
+    return posterior_target(POINTS, m, model, learn, d=d, **prior)
 
 
 def energy(target, x, k=0):

@@ -511,6 +511,7 @@ print(json.dumps({"megabytes": int(peak.split()[1]) / 1024, "score": fitted.scor
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("kind", ["npy", "parquet"])
 def test_memory_does_not_grow_with_the_answers(kind, tmp_path):
@@ -603,6 +604,7 @@ def test_how_often_answers_are_drawn(replace, votes, tmp_path, small_blocks):
     assert first.var() == pytest.approx(expected, rel=5 * np.sqrt(2 / len(many)))
 
 
+@pytest.mark.slow
 def test_seeds_not_threads_nor_backends_decide(tmp_path, small_blocks):
     from joblib import parallel_config
 
@@ -615,6 +617,7 @@ def test_seeds_not_threads_nor_backends_decide(tmp_path, small_blocks):
         assert np.array_equal(boot.set_params(n_jobs=2).fit(stream).ensemble_.draws, draws)
 
 
+@pytest.mark.slow
 def test_the_spread_is_that_in_memory(tmp_path, small_blocks):
     triplets = answers(1300, n=15)
     stream = saved(triplets, tmp_path / "a.npy")
@@ -653,6 +656,7 @@ def test_a_block_is_a_constant():
     assert streamed.BLOCK_ROWS == 2**17
 
 
+@pytest.mark.slow
 def test_a_bootstrap_of_a_stream_goes_on_from_its_checkpoint(tmp_path, monkeypatch, small_blocks):
     stream = saved(answers(), tmp_path / "a.npy")
     boot = tc.Bootstrap(tc.STE(2, penalty=0.1), 4, fraction=0.4, correction=True, random_state=0)

@@ -157,6 +157,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("how", ["exact", "sampled"])
 def test_memory_does_not_grow_with_the_comparisons(how):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 import tercet as tc
@@ -439,11 +438,6 @@ def test_what_cannot_be_held_out():
 
 
 # --- the picture ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ax():
-    return Figure(figsize=(5, 5)).subplots()
 
 
 def test_the_curve_is_drawn(ax):

@@ -186,6 +186,7 @@ def test_mutual_information_leaves_alone_what_people_answer_at_random():
     assert suggest(ens, 1, "mutual_information", candidates=asked).scores[0] < 1e-12
 
 
+@pytest.mark.slow
 def test_thousands_of_answers_do_not_underflow():
     ens = ensemble(seed=3)
     rows = np.repeat(answers(12, seed=4).array, 2000, axis=0)
@@ -387,6 +388,7 @@ def test_random_is_uniform():
     assert abs(chi2 - len(EVERY)) < 5 * np.sqrt(2 * len(EVERY))
 
 
+@pytest.mark.slow
 def test_random_is_uniform_over_pairs_of_questions_too():
     """A pool with as many of each anchor would hardly ever give two of the same anchor."""
     n, repeats, ens = 12, 1000, ensemble(n=12)

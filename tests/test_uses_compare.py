@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
 from scipy.special import logsumexp
+from tests.worlds import ste_answers as answers
 
 import tercet as tc
 from tercet.answers.questions import number_comparisons
@@ -23,14 +24,6 @@ from tercet.uses.compare.models import name_models
 from tercet.uses.predictive import held_out, leave_one_out, mean_per_answer, stacking_weights
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
-
-
-def answers(n=8, m=60, repeats=1, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(n, 2))
-    asked = np.repeat(tc.simulate.random_comparisons(n, m, random_state=rng), repeats, axis=0)
-    rows = tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng)
-    return tc.Triplets(rows, n_objects=n, **more)
 
 
 def quick(estimator, **more):
@@ -334,6 +327,7 @@ def test_it_reads_as_a_table_and_as_words(compared):
     assert max(map(len, compared.verdict.splitlines())) > 0
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_for_any_number_of_threads(compared):
     models = [quick(tc.STE(2)), quick(tc.CKL(2), learn=("exponent", "mu")), tc.SOE(2, n_init=1)]
     again = tc.compare_models(answers(repeats=2), models, random_state=0, n_jobs=1)
@@ -368,6 +362,7 @@ def test_a_hold_out_is_matched_by_name():
     assert found[0] == pytest.approx(found[1]) == pytest.approx(found[2])
 
 
+@pytest.mark.slow
 def test_screens_are_left_out_whole_where_they_have_several_answers():
     model = [quick(tc.STE(2), n_samples=20)]
     T = answers(screens=np.arange(60) // 2)

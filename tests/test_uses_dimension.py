@@ -1,12 +1,14 @@
 import dataclasses
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.worlds import ste_answers
 
 import tercet as tc
 from tercet import InputError
@@ -28,12 +30,7 @@ from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0], [4, 0, 1], [0, 2, 4]] * 3)
 
 
-def answers(n=8, m=120, d=2, seed=0, size=1.0, **more):
-    rng = np.random.default_rng(seed)
-    points = size * rng.normal(size=(n, d))
-    asked = tc.simulate.random_comparisons(n, m, random_state=rng)
-    rows = tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng)
-    return tc.Triplets(rows, n_objects=n, **more)
+answers = partial(ste_answers, m=120)
 
 
 def quick(T, dimensions=(1, 2, 3), **more):
@@ -324,6 +321,7 @@ def test_gains_are_differences_of_what_is_left_out(found):
         assert row.gain.value == pytest.approx(nats)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits(found):
     T = answers(size=2.0)
     assert repr(quick(T, n_jobs=2)) == repr(found)

@@ -2,26 +2,16 @@
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 from matplotlib.figure import Figure
+from tests.worlds import N_STIMULI as N
+from tests.worlds import scale_answers as simulated
 
 import tercet as tc
 from tercet.errors import InputError, SeparableWarning
 from tercet.plots.scale import plot_residuals
 from tercet.simulate import noisy_triplets
-from tercet.uses.scale.difference import differences, probability
+from tercet.uses.scale.difference import differences
 from tercet.uses.scale.goodness import goodness_of_fit
-
-N, SIGMA = 6, 0.2
-PSI = np.linspace(0.0, 1.0, N) ** 2
-
-
-def simulated(m=400, seed=0, wild=0.0, sigma=SIGMA, **columns):
-    rng = np.random.default_rng(seed)
-    rows = np.sort([rng.choice(N, 4, replace=False) for _ in range(m)], axis=1)
-    a, b, c, d = PSI[rows.T]
-    wide = rng.random(m) < probability(((d - c) - (b - a)) / sigma, "probit", wild)
-    return tc.Triplets(np.where(wide[:, None], rows, rows[:, [2, 3, 0, 1]]), **columns)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +94,7 @@ def test_unanimous_answers_have_no_goodness_of_fit():
 
 
 def test_lapses_that_the_model_leaves_out_show():
-    answers = simulated(1500, wild=0.1, sigma=0.15)
+    answers = simulated(1500, lapse=0.1, sigma=0.15)
     without, with_lapse = (
         goodness_of_fit(
             tc.perceptual_scale(answers, lapse=lapse, n_samples=2, random_state=0),
@@ -136,6 +126,7 @@ def test_only_models_that_answer_can_be_judged(scale):
         goodness_of_fit(scale, level=1.0)
 
 
+@pytest.mark.slow
 def test_posterior_predictive_check():
     """Answers of the model itself pass; answers that repeat the first to a question do not."""
     points = np.linspace(0.0, 1.0, 8)[:, None]
@@ -162,21 +153,12 @@ def test_posterior_predictive_check():
 @pytest.mark.parametrize(
     ("link", "runs", "p"), [("probit", 173, 0.016), ("logit", None, 0.22), ("cauchit", None, 0.07)]
 )
-def test_kk_has_the_published_runs_test(link, runs, p):
+def test_kk_has_the_published_runs_test(kk, link, runs, p):
     """Knoblauch & Maloney, J. Stat. Software 25(2), 2008, section 4.4 and table 1.
 
     The tolerance is four standard errors of the 1000 simulations here, plus a published digit.
     """
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    path = folder / "mlds_examples"
-    table = np.concatenate(
-        [np.loadtxt(path / f"kk{k}.csv", int, delimiter=",", skiprows=1) for k in (1, 2, 3)]
-    )
-    rows = table[:, 1:] - 1
-    answers = np.where(table[:, :1] == 1, rows, rows[:, [2, 3, 0, 1]])
-    scale = tc.perceptual_scale(answers, link=link, n_samples=2, random_state=0)
+    scale = tc.perceptual_scale(kk[0], link=link, n_samples=2, random_state=0)
     found = goodness_of_fit(scale, n_samples=1000, random_state=0)
     assert runs in (None, found.runs)
     assert found.runs_p == pytest.approx(p, abs=0.005 + 4 * np.sqrt(p * (1 - p) / 1000))

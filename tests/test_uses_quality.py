@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 from scipy import stats
 
 import tercet as tc
@@ -222,6 +221,7 @@ def test_observers_who_answer_the_other_way_round_are_found():
     assert "near and far are exchanged" in " ".join(found.warnings())
 
 
+@pytest.mark.slow
 def test_with_a_noisy_task_equal_observers_are_rarely_accused():
     """Nobody guesses: 5 % of studies may name somebody; 6 in 40 would be bad luck at 2 %."""
     accused = 0
@@ -232,6 +232,7 @@ def test_with_a_noisy_task_equal_observers_are_rarely_accused():
     assert accused <= stats.binom.ppf(0.99, 40, 0.05)
 
 
+@pytest.mark.slow
 def test_observers_who_differ_are_rarely_accused():
     """Of 600 observers who follow, more or less well, less than 1 in 50 is named."""
     accused = 0
@@ -281,12 +282,10 @@ def test_why_it_cannot_be_told_is_said():
     assert f"it takes about {found.answers_needed:.0f} or more" in few
 
 
-def test_verdicts_hardly_depend_on_the_seed(monkeypatch):
+@pytest.mark.slow
+@pytest.mark.usefixtures("data_folder")
+def test_verdicts_hardly_depend_on_the_seed():
     """The maps of several deals vote: one deal alone changed its mind on 139 from seed to seed."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    monkeypatch.setenv("TERCET_DATA", str(folder))
     cars = tc.datasets.load_cars()
     for seed in (0, 2):
         found = check_answers(cars.triplets, random_state=seed)
@@ -450,6 +449,7 @@ def test_odd_names_survive_the_warnings_and_the_table():
     assert found.table().count("\n") == 2
 
 
+@pytest.mark.slow
 def test_the_seed_makes_it_again():
     T = study(k=12, m=20)
     first = check_answers(T)

@@ -4,12 +4,15 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
+from benchmarks.data import alien_eggs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import optimize
 from scipy.special import log_ndtr
+from tests.worlds import N_STIMULI as N
+from tests.worlds import PSI, SIGMA
+from tests.worlds import scale_answers as simulated
 
 import tercet as tc
 from tercet.answers.questions import find_questions
@@ -17,41 +20,13 @@ from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
 from tercet.plots.scale import plot_scale, scale_curves
 from tercet.simulate import noisy_triplets
 from tercet.uses.scale import intervals
-from tercet.uses.scale.difference import differences, probability
+from tercet.uses.scale.difference import differences
 from tercet.uses.scale.scale import scales_by_observer
-
-N = 6
-PSI = np.linspace(0.0, 1.0, N) ** 2
-SIGMA = 0.2
-
-
-def simulated(m=400, seed=0, psi=PSI, sigma=SIGMA, **columns):
-    rng = np.random.default_rng(seed)
-    rows = np.sort([rng.choice(len(psi), 4, replace=False) for _ in range(m)], axis=1)
-    a, b, c, d = psi[rows.T]
-    wide = rng.random(m) < probability(((d - c) - (b - a)) / sigma, "probit")
-    answers = np.where(wide[:, None], rows, rows[:, [2, 3, 0, 1]])
-    return tc.Triplets(answers, n_objects=len(psi), **columns)
 
 
 @pytest.fixture(scope="module")
 def scale():
     return tc.perceptual_scale(simulated(), n_samples=300, random_state=0)
-
-
-def load_kk():
-    """990 quadruplets of Knoblauch & Maloney, J. Stat. Software 25(2), 2008, and the stimuli."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the published answers are not here: set TERCET_DATA")
-    parts = [
-        np.loadtxt(folder / "mlds_examples" / f"kk{k}.csv", int, delimiter=",", skiprows=1)
-        for k in (1, 2, 3)
-    ]
-    table = np.concatenate(parts)
-    rows = table[:, 1:] - 1
-    answers = np.where(table[:, :1] == 1, rows, rows[:, [2, 3, 0, 1]])
-    return tc.Triplets(answers), np.append(np.arange(10) / 10, 0.98)
 
 
 # --- what comes out ---------------------------------------------------------------------------
@@ -332,6 +307,7 @@ def test_ends_in_the_middle_are_counted():
     assert "25.0%" in str(scale)
 
 
+@pytest.mark.slow
 def test_distance_models_find_the_scale_too():
     points = np.linspace(0.0, 1.0, 8)[:, None] ** 1.5
     answers = noisy_triplets(points, 168, noise=0.2, random_state=0)
@@ -559,20 +535,20 @@ def test_equal_units_may_be_counted_once():
 @pytest.mark.parametrize(
     ("link", "aic", "daf"), [("probit", 633, 0.55), ("logit", 610, 0.57), ("cauchit", 611, 0.57)]
 )
-def test_kk_has_the_published_aic(link, aic, daf):
+def test_kk_has_the_published_aic(kk, link, aic, daf):
     """Knoblauch & Maloney (2008), table 1."""
-    answers, stimuli = load_kk()
+    answers, stimuli = kk
     scale = tc.perceptual_scale(answers, stimuli, link=link, n_samples=2, random_state=0)
     assert round(scale.aic) == aic
     assert round(1 + scale.log_likelihood / (990 * np.log(2)), 2) == daf
 
 
-def test_kk_has_the_published_sigma_and_bootstrap():
+def test_kk_has_the_published_sigma_and_bootstrap(kk):
     """Knoblauch & Maloney (2008), section 4: σ = 0.179 by glm, and the output of boot.mlds.
 
     Standard errors have a Monte Carlo error of 0.7 % there (10 000 samples) and 1.6 % here.
     """
-    answers, stimuli = load_kk()
+    answers, stimuli = kk
     scale = tc.perceptual_scale(
         answers, stimuli, uncertainty="parametric", n_samples=2000, random_state=0
     )
@@ -581,9 +557,9 @@ def test_kk_has_the_published_sigma_and_bootstrap():
     np.testing.assert_allclose(scale.mean()[1:4], [-0.00876, 0.00710, -0.01630], atol=0.003)
 
 
-def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1():
+def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1(kk):
     """0.175, by optim with logistic bounds: two values of the free scale are below 0."""
-    answers, _ = load_kk()
+    answers, _ = kk
     questions = find_questions(answers)
     lower, higher = questions.counts().T
 
@@ -600,16 +576,14 @@ def test_the_other_published_sigma_is_that_of_a_scale_kept_within_0_and_1():
     assert best.fun == pytest.approx(-free.log_likelihood, abs=0.2)
 
 
-def test_alien_eggs_follow_the_physical_order():
+@pytest.mark.slow
+def test_alien_eggs_follow_the_physical_order(data_folder):
     """Perception need not equal physics, so the shape is not tested, only the order."""
-    folder = find_data()
-    if folder is None:
-        pytest.skip("the answers about alien eggs are not here: set TERCET_DATA")
-    from benchmarks.data import alien_eggs
-
-    table = np.loadtxt(folder / "alien_eggs" / "objects_n30.csv", str, delimiter=",", skiprows=1)
+    table = np.loadtxt(
+        data_folder / "alien_eggs" / "objects_n30.csv", str, delimiter=",", skiprows=1
+    )
     smoothness = table[:, 2].astype(float)
-    rows = alien_eggs(folder).triplets
+    rows = alien_eggs(data_folder).triplets
     rank = np.arange(30)
     for model, few in (("difference", 100), (tc.STE(1), 20)):
         scale = tc.perceptual_scale(rows, smoothness, model=model, n_samples=few, random_state=0)

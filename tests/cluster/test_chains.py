@@ -11,7 +11,7 @@ import tercet as tc
 from tercet.engine.shared_data import Payload
 from tercet.posterior import chains
 
-pytestmark = pytest.mark.filterwarnings("ignore:not converged")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:not converged")]
 
 POINTS, _ = tc.simulate.gaussian_mixture(12, random_state=0)
 ANSWERS = tc.simulate.noisy_triplets(POINTS, 600, noise=0.3, random_state=0)

@@ -17,6 +17,8 @@ from tercet.engine.backend import run_anywhere
 from tercet.errors import TercetError
 from tercet.paper.cells import Cell, collect_results
 
+pytestmark = pytest.mark.slow
+
 POINTS, _ = tc.simulate.gaussian_mixture(30, random_state=0)
 ANSWERS = tc.simulate.noisy_triplets(POINTS, 3000, noise=0.3, random_state=0)
 

@@ -19,6 +19,8 @@ from tercet.engine.backend import run_anywhere
 from tercet.engine.shared_data import Payload, pack, unpack
 from tercet.parallel import count_threads
 
+pytestmark = pytest.mark.slow
+
 
 class Large:
     """Data of 8 MB that note in a file where they are unpacked."""

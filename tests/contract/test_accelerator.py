@@ -28,6 +28,8 @@ from tercet.accelerator.forms import Loss, choose_shape, rows_of, value_and_grad
 from tercet.accelerator.models import model_loss  # noqa: E402
 from tercet.accelerator.solver import OnDevice, load_batch  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 N, M = 40, 3000
 MODELS = [
     *(kind() for kind in known_models().values()),

@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 from tests.io.examples import FOOD
 
 from tercet import datasets
 from tercet.io import read_file, read_triplets
-
-DATA = find_data()
-needs_data = pytest.mark.skipif(DATA is None, reason="set TERCET_DATA to the folder of the sets")
 
 
 def by_name(T):
@@ -127,15 +123,14 @@ def test_catch_trials_that_cannot_be_judged_are_counted(save):
     assert (skipped.count, skipped.first) == (1, "task 1, screen 2")
 
 
-@needs_data
-def test_published_files(monkeypatch):
-    monkeypatch.setenv("TERCET_DATA", str(DATA))
-    things = read_triplets(DATA / "things_oddoneout" / "oddoneout_random50k.csv.gz")
+@pytest.mark.slow
+def test_published_files(data_folder):
+    things = read_triplets(data_folder / "things_oddoneout" / "oddoneout_random50k.csv.gz")
     loaded = datasets.load_things("random").triplets
     assert (things.array == loaded.array).all()
     assert (things.screens == loaded.screens).all()
 
-    cars = read_triplets(DATA / "car60" / "original_survey_data.csv")
+    cars = read_triplets(data_folder / "car60" / "original_survey_data.csv")
     loaded = datasets.load_cars()
     assert cars.names == tuple(str(number) for number in range(1, 61))
     assert np.array_equal(np.unique(cars.array, axis=0), np.unique(loaded.triplets.array, axis=0))

@@ -2,22 +2,20 @@
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 
 from tercet.errors import InputError
 from tercet.io import read_file
 
-DATA = find_data()
-
 
 @pytest.fixture
-def export():
+def export(data_folder):
     """The path of a file in the folder of exports."""
 
     def find(name):
-        if DATA is None or not (DATA / "exports" / name).exists():
-            pytest.skip("the files of other programs are not here: set TERCET_DATA")
-        return DATA / "exports" / name
+        path = data_folder / "exports" / name
+        if not path.exists():
+            pytest.skip(f"{path} is not here")
+        return path
 
     return find
 

@@ -171,7 +171,7 @@ def test_columns_that_are_not_there(save, content, format):  # noqa: A002
 @pytest.mark.parametrize("kind", [None, "tidy", "odd-one-out", "screens", "psychopy"])
 @pytest.mark.parametrize("width", [1, 2000])
 def test_very_many_columns_make_no_long_message(kind, width, tmp_path):
-    titles = [f"{'t' * width}{i}" for i in range(20_000 // width + 50)]
+    titles = [f"{'t' * width}{i}" for i in range(3_000 // width + 50)]
     rows = [titles, ["x"] * len(titles), ["y"] * len(titles)]
     path = tmp_path / "wide.csv"
     path.write_text("\n".join(map(",".join, rows)))

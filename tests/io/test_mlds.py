@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 
 from tercet import datasets
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
 from tercet.triplets import Triplets
-
-DATA = find_data()
 
 
 def test_quads_of_r(save):
@@ -81,11 +78,9 @@ def test_what_mlds_cannot_hold(tmp_path, T, format, message):  # noqa: A002
     assert not (tmp_path / "a.csv").exists()
 
 
-@pytest.mark.skipif(DATA is None, reason="set TERCET_DATA to the folder of the sets")
 @pytest.mark.parametrize("which", ["kk1", "kk2", "kk3", "kktriad", "AutumnLab", "Transparency"])
-def test_the_examples_of_the_package(tmp_path, monkeypatch, which):
-    monkeypatch.setenv("TERCET_DATA", str(DATA))
-    T = read_triplets(DATA / "mlds_examples" / f"{which}.csv")
+def test_the_examples_of_the_package(data_folder, tmp_path, which):
+    T = read_triplets(data_folder / "mlds_examples" / f"{which}.csv")
     loaded = datasets.load_mlds(which).triplets
     assert (T.array == loaded.array).all()
     if which == "Transparency":

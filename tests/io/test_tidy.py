@@ -197,6 +197,7 @@ names = st.lists(
 
 
 @settings(deadline=None)
+@pytest.mark.slow
 @given(names, st.sampled_from([3, 4]), st.integers(0, 2**32), st.booleans())
 def test_round_trip(tmp_path_factory, names, columns, seed, weighted):
     rng = np.random.default_rng(seed)

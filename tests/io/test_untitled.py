@@ -6,13 +6,11 @@ import shlex
 
 import numpy as np
 import pytest
-from benchmarks.data import find_data
 
 from tercet.cli.main import main
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets
 
-DATA = find_data()
 ANSWERS = [["cat", "dog", "car"], ["car", "bus", "dog"], ["dog", "cat", "bus"]]
 
 
@@ -204,10 +202,9 @@ def test_names_say_what_is_an_object(save):
         read_triplets(save("x,dog,y\nbus,dog,cat\ncat,dog,bus\n"), names=names)
 
 
-@pytest.mark.skipif(DATA is None, reason="set TERCET_DATA to the folder of the sets")
 @pytest.mark.parametrize(
     "file", ["alien_eggs/objects_n30.csv", "car60/objects.csv", "mlds_examples/stimuli.csv"]
 )
-def test_tables_of_objects_are_no_answers(file):
+def test_tables_of_objects_are_no_answers(data_folder, file):
     with pytest.raises(InputError, match="the header must have the columns"):
-        read_file(DATA / file)
+        read_file(data_folder / file)

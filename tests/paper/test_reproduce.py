@@ -13,6 +13,8 @@ from tercet.paper.reproduce import reproduce
 from tercet.paper.settings import FULL, OURS, QUICK, TINY
 from tercet.paper.verdicts import NOT_RUN, UNDECIDED
 
+pytestmark = pytest.mark.slow
+
 # The list of claims that the reproduction has to judge.
 NAMES = (
     *("N1", "N2", "N3", "N4", "T1", "T2", "T3", "P1", "P2", "P3", "D1", "D2", "D3", "D4"),

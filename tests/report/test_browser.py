@@ -18,6 +18,8 @@ from tercet.plots.layout import read_space, view
 from tercet.report import page as make_page
 from tercet.report import read_appearance
 
+pytestmark = pytest.mark.slow
+
 LEFT_OUT = "no Chromium here: the browser tests were left out"
 FLAGS = [
     "--no-sandbox",

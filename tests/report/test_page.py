@@ -30,6 +30,8 @@ from tercet.report.pictures import draw_pictures
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = [
     "map",
     "data",

@@ -11,6 +11,8 @@ from scipy.stats import beta, binom
 
 from tercet.uses.abstain.walk import last_passed, lay_candidates, shuffle, walk_down
 
+pytestmark = pytest.mark.slow
+
 REPEATS, DELTA, ANSWERS = 200, 0.1, 800
 ALLOWED = 30
 GRID = np.linspace(0.5, 1.0, 100_001)

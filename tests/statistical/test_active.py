@@ -8,6 +8,8 @@ import tercet as tc
 from tercet.simulate import all_comparisons, answers_from_model
 from tercet.uses.active import suggest
 
+pytestmark = pytest.mark.slow
+
 N, WORLDS = 8, 400
 EVERY = all_comparisons(N)
 

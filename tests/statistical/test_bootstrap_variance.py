@@ -12,6 +12,8 @@ import pytest
 import tercet as tc
 from tercet.simulate import answers_from_model, random_comparisons
 
+pytestmark = pytest.mark.slow
+
 N, D, M, B = 6, 2, 15_000, 1500
 FREE = N * D - 3  # a map's shape and size: the plane's three motions change no distance
 PAIRS = np.stack(np.triu_indices(N, 1), axis=1)

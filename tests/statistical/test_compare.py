@@ -14,6 +14,8 @@ from tercet.uses.compare.comparison import clearly_worse
 from tercet.uses.compare.misfit import lack_of_fit
 from tercet.uses.predictive import held_out, leave_one_out
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"n_samples": 200, "n_chains": 2, "n_jobs": 1}
 
 

@@ -7,10 +7,12 @@ without an effect would do so three times in a thousand.
 import numpy as np
 import pytest
 from scipy import stats
+from tests.worlds import ste_answers
 
 import tercet as tc
-from tercet.models import STEModel
 from tercet.uses.dimension.steps import corrected_t_test, cross_validate, make_splits
+
+pytestmark = pytest.mark.slow
 
 LEVEL, WORLDS, ALLOWED = 0.05, 40, 6
 CHEAP = {
@@ -25,11 +27,7 @@ CHEAP = {
 
 def world(d, m, size, seed, n=15):
     """Answers about points whose spread is the signal; with size 0 they are coin tosses."""
-    rng = np.random.default_rng([seed, d])
-    points = size * rng.normal(size=(n, d))
-    asked = tc.simulate.random_comparisons(n, m, random_state=rng)
-    rows = tc.simulate.answers_from_model(STEModel(), points, asked, random_state=rng)
-    return tc.Triplets(rows, n_objects=n)
+    return ste_answers(n, m, d, size=size, seed=[seed, d])
 
 
 def test_plenty_of_answers_tell_the_dimension():

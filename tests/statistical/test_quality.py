@@ -8,6 +8,8 @@ from tercet.answers.repeats import prepare
 from tercet.simulate import answer, random_comparisons
 from tercet.uses.quality import differences
 
+pytestmark = pytest.mark.slow
+
 STUDIES, N, PEOPLE = 80, 8, 6
 
 

@@ -19,6 +19,8 @@ import tercet as tc
 from tercet.posterior import elliptical, hamiltonian
 from tercet.posterior.draw import Plan, build_target
 
+pytestmark = pytest.mark.slow
+
 REFERENCE = sorted((Path(__file__).parent / "reference").glob("*.json"))
 
 # Some 1200 figures are compared: were their errors known exactly, one would be off by more once in

@@ -6,6 +6,8 @@ from studies import sbc
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior.draw import draw
 
+pytestmark = pytest.mark.slow
+
 N, D, ANSWERS, REPEATS = 5, 2, 25, 200
 
 # Thirty-five p-values are looked at: by chance one is below this once in 10 000 runs.

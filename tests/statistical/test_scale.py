@@ -15,6 +15,8 @@ from tercet.answers.questions import find_questions
 from tercet.uses.scale.difference import probability
 from tercet.uses.scale.goodness import goodness_of_fit
 
+pytestmark = pytest.mark.slow
+
 N, EACH, SIGMA = 7, 12, 0.25
 PSI = np.linspace(0.0, 1.0, N) ** 1.5
 QUADS = np.array(list(combinations(range(N), 4)))  # all that do not overlap: 35

@@ -110,19 +110,23 @@ def about_dimension(estimate: DimensionEstimate | None, shown: int, most: int) -
 
 
 def about_dimension_chains(estimate: DimensionEstimate | None) -> str:
-    """Chains that ended in different maps where the number of dimensions was chosen all the same.
+    """Chains that ended in different maps in the chosen number of dimensions, or in the next.
 
-    Where the choice hangs on them, `about_dimension` tells it.
+    Where the choice hangs on them, `about_dimension` tells it. In lower dimensions chains often
+    disagree; that these are too low is then not decided without accuracy, which needs no chains.
     """
-    if estimate is None:
+    if estimate is None or estimate.dimension is None:
         return ""
-    others = [d for d in estimate.disagreeing if d != estimate.hangs_on]
-    if not others:
+    tried = [row.dimension for row in estimate.rows]
+    place = tried.index(estimate.dimension)
+    compared = set(tried[place : place + 2]) - {estimate.hangs_on}
+    poor = sorted(compared.intersection(estimate.disagreeing))
+    if not poor:
         return ""
     return (
         f"Of the chains with which the number of dimensions was chosen, those of "
-        f"{joined(others)} dimension{'' if others == [1] else 's'} ended in different maps. The "
-        "choice does not hang on them, but their row among the dimensions is rough."
+        f"{joined(poor)} dimension{'' if poor == [1] else 's'} ended in different "
+        "maps. The choice does not rest on them alone, but it is rough."
     )
 
 

@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = add_command(
         commands,
-        "predict_rows",
+        "predict",
         run,
         help="what a map says about comparisons; where it is not sure, it abstains",
         description=(

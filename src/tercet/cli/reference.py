@@ -32,7 +32,7 @@ This page is what `tercet --help` and `tercet COMMAND --help` say, command by co
 
 A first try, without data of your own:
 
-```console
+```console skip: the tutorial runs a report
 $ tercet simulate -o answers.csv
 $ tercet report answers.csv -o report.html
 ```

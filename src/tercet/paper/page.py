@@ -164,7 +164,7 @@ CITATION = (
 RUN = """\
 To see it for yourself, in a few minutes with one repeat and coarse grids, or in full:
 
-```console
+```console skip: takes hours
 $ tercet reproduce
 $ tercet reproduce --full
 ```

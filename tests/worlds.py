@@ -1,0 +1,46 @@
+"""Small simulated worlds for the tests of several parts."""
+
+import numpy as np
+
+import tercet as tc
+from tercet.models import STEModel
+from tercet.posterior.draw import Plan, build_target
+from tercet.posterior.priors import NormalPrior
+from tercet.posterior.settings import check_learn
+from tercet.simulate import answers_from_model, random_comparisons
+from tercet.uses.scale.difference import probability
+
+N_STIMULI = 6
+PSI = np.linspace(0.0, 1.0, N_STIMULI) ** 2  # a scale, and the noise of its observers
+SIGMA = 0.2
+
+
+def ste_answers(n=8, m=60, d=2, *, size=1.0, repeats=1, seed=0, **columns):
+    """Answers of the STE model about normal points whose spread, ``size``, is the signal."""
+    rng = np.random.default_rng(seed)
+    points = size * rng.normal(size=(n, d))
+    asked = np.repeat(random_comparisons(n, m, random_state=rng), repeats, axis=0)
+    rows = answers_from_model(STEModel(), points, asked, random_state=rng)
+    return tc.Triplets(rows, n_objects=n, **columns)
+
+
+def scale_answers(m=400, seed=0, psi=PSI, sigma=SIGMA, lapse=0.0, **columns):
+    """Answers of an observer of differences on a scale to quadruplets that do not overlap."""
+    rng = np.random.default_rng(seed)
+    rows = np.sort([rng.choice(len(psi), 4, replace=False) for _ in range(m)], axis=1)
+    a, b, c, d = psi[rows.T]
+    wide = rng.random(m) < probability(((d - c) - (b - a)) / sigma, "probit", lapse)
+    answers = np.where(wide[:, None], rows, rows[:, [2, 3, 0, 1]])
+    return tc.Triplets(answers, n_objects=len(psi), **columns)
+
+
+def posterior_target(points, m, model=None, learn=(), *, d=None, weight=None, **prior):
+    """A posterior as Hamiltonian chains see it: of m answers about the points, in d dimensions."""
+    model, n = model or STEModel(), len(points)
+    questions = random_comparisons(n, m, replace=True, random_state=1)
+    rows = answers_from_model(model, points, questions, random_state=2)
+    normal = NormalPrior(prior.pop("variance", 2.0), **prior)
+    d = points.shape[1] if d is None else d
+    plan = Plan(model, d, normal, check_learn(learn, model), "hmc", 1, 1, 0, "mode")
+    weights = None if weight is None else np.full(m, weight)
+    return build_target(plan, tc.Triplets(rows, n_objects=n, weights=weights))
