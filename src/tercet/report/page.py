@@ -20,7 +20,7 @@ from tercet.report.pictures import draw_pictures
 from tercet.report.scene import scene
 from tercet.report.sections import command, opening, sections
 
-__all__ = ["page"]
+__all__ = ["page", "templates"]
 
 SCRIPTS = ("page.js", "map.js", "heat.js")  # in the order in which they run
 
@@ -65,6 +65,7 @@ def page(analysis: Analysis, appearance: Appearance | None = None) -> str:
 
 @cache
 def templates() -> Environment:
+    """The templates of the report; whatever they are given is escaped."""
     made = Environment(
         loader=PackageLoader("tercet.report"),
         autoescape=True,

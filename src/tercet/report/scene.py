@@ -17,7 +17,7 @@ from tercet.report.sections import CROWD, tell_chance
 from tercet.text import counted, percent
 from tercet.uncertainty import Floats
 
-__all__ = ["scene"]
+__all__ = ["has_heat", "scene"]
 
 HEAT_FROM = 3  # dimensions, from which on a map does not show all distances at once
 MOST_HEATED = 1000  # objects: beyond, a heat map has more cells than a screen

@@ -26,7 +26,7 @@ from tercet.uses.quality.counts import Spread
 from tercet.uses.quality.guessing import CANNOT_TELL
 from tercet.uses.scale import GoodnessOfFit
 
-__all__ = ["Opening", "Section", "opening", "sections"]
+__all__ = ["CROWD", "Opening", "Section", "command", "opening", "sections", "tell_chance"]
 
 CROWD = 80  # objects, beyond which a map of all ellipses would be a blot: it shows points
 MOST_FLAGGED = 8  # observers who are named one by one
