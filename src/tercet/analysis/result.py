@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tercet.ensemble import Ensemble
 from tercet.io.reading import Reading
@@ -18,6 +18,9 @@ from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale
+
+if TYPE_CHECKING:
+    from tercet.report.appearance import Groups, Pictures
 
 __all__ = ["Analysis", "Object", "Settings"]
 
@@ -179,7 +182,9 @@ class Analysis:
 
         return as_dict(self)
 
-    def write(self, out: Path | str) -> list[Path]:
+    def write(
+        self, out: Path | str, *, groups: Groups | None = None, pictures: Pictures | None = None
+    ) -> list[Path]:
         """Write the report, and say which files it is; the page comes first.
 
         Parameters
@@ -187,10 +192,16 @@ class Analysis:
         out : Path or str
             A file that ends in .html; or a folder, which gets report.html, report.json, the tables
             as CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
+        groups : mapping, sequence or path, optional
+            Colours on the map: a mapping of names to groups; or the groups of all objects in their
+            order; or a CSV file with the columns object and group.
+        pictures : mapping or path, optional
+            Shown in place of points: a mapping of names to files; or a folder whose files are
+            called like the objects; or a CSV file with the columns object and path.
         """
-        from tercet.report import write_report
+        from tercet.report import read_appearance, write_report
 
-        return write_report(self, out)
+        return write_report(self, out, read_appearance(self.names, groups, pictures))
 
     def _repr_html_(self) -> str:
         from tercet.report import card
