@@ -7,7 +7,7 @@ from html import escape
 
 from tercet.analysis.result import Analysis
 from tercet.report.pictures import draw_pictures
-from tercet.text import counted, percent
+from tercet.text import counted, percent, plural
 
 __all__ = ["card"]
 
@@ -39,7 +39,7 @@ def _figures(analysis: Analysis) -> list[tuple[str, str]]:
     shown = [
         (f"{counts.answers}", f"answers{who}"),
         (f"{counts.objects}", "objects"),
-        (f"{d}", f"dimension{'' if d == 1 else 's'}"),
+        (f"{d}", plural(d, "dimension")),
     ]
     if analysis.is_provisional:
         shown.append(("provisional", "see below"))
