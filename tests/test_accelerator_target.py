@@ -17,6 +17,8 @@ from tercet.posterior.target import split_energy
 from tercet.simulate import random_comparisons
 from tercet.triplets import Triplets
 
+pytestmark = pytest.mark.slow
+
 N, M, C = 7, 40, 3
 BLOCK = np.array([[1.5, 0.4], [0.4, 0.7]])
 CASES = [

@@ -294,6 +294,7 @@ def test_a_run_that_was_begun_before_rows_had_seals_goes_on(path):
     assert [content["number"] for content in read_all(path)] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_two_runs_cannot_have_one_file(path):
     told = "is in use by another run"
     with opened(path):
@@ -368,6 +369,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_saved(path, small_disk, 
     assert len(found) > 0 or every
 
 
+@pytest.mark.slow
 def test_a_disk_that_fails_under_way_is_told(path):
     """The system refuses to let a file grow: what a quota does."""
     code = (

@@ -20,6 +20,7 @@ def test_choices_are_those_of_the_function():
     assert plan.SHAPES == SHAPES
 
 
+@pytest.mark.slow
 def test_a_table_a_file_and_a_picture(tmp_path, capsys):
     out, picture = tmp_path / "plan.csv", tmp_path / "plan.png"
     files = ["-o", str(out), "--plot", str(picture)]
@@ -33,6 +34,7 @@ def test_a_table_a_file_and_a_picture(tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_json_of_a_pilot(tmp_path, capsys):
     points = np.random.default_rng(0).standard_normal((8, 2))
     pilot = tmp_path / "pilot.csv"
@@ -46,6 +48,7 @@ def test_json_of_a_pilot(tmp_path, capsys):
     assert (tmp_path / "more.svg").exists()
 
 
+@pytest.mark.slow
 def test_observers_of_a_pilot_are_left_out(tmp_path, capsys):
     points = np.random.default_rng(0).standard_normal((8, 2))
     answers = simulate.noisy_triplets(points, 60, noise=0.2, random_state=0)

@@ -221,6 +221,7 @@ def run_in_new_process(package, cache):
     return int(hits), int(misses), float(loss)
 
 
+@pytest.mark.slow
 def test_cached_code_is_used_until_a_file_it_calls_is_edited(package, tmp_path):
     exact = np.log1p(np.e)
     hits, misses, loss = run_in_new_process(package, tmp_path / "cache")

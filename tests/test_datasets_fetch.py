@@ -268,6 +268,7 @@ def things(file):
     return "".join(row.replace(",", " ") + "\n" for row in rows).encode()
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     ("name", "arguments"),

@@ -123,6 +123,7 @@ def test_what_a_process_has_open_is_written_to_where_it_stands(tmp_path):
     assert link.is_symlink()
 
 
+@pytest.mark.slow
 def test_standard_output_is_only_written_to(tmp_path):
     tc.write_triplets(ANSWERS, tmp_path / "a.csv")
     command = [sys.executable, "-m", "tercet", "convert", tmp_path / "a.csv", "/dev/fd/1"]

@@ -156,6 +156,7 @@ def test_a_lapse_rate_is_never_held():
     assert np.array_equal(mode._tightened(target).priors, target.priors)
 
 
+@pytest.mark.slow
 def test_draws_of_the_warmup_are_not_held():
     """2000 matrices of 40 x 40 numbers would be 26 MB."""
     n = 40

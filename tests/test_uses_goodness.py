@@ -126,6 +126,7 @@ def test_only_models_that_answer_can_be_judged(scale):
         goodness_of_fit(scale, level=1.0)
 
 
+@pytest.mark.slow
 def test_posterior_predictive_check():
     """Answers of the model itself pass; answers that repeat the first to a question do not."""
     points = np.linspace(0.0, 1.0, 8)[:, None]

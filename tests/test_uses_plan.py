@@ -180,6 +180,7 @@ def test_steps_do_not_depend_on_each_other():
     assert [row for row in many.rows if row.answers in (40, 160)] == list(few.rows)
 
 
+@pytest.mark.slow
 def test_more_noise_dimensions_or_lapses_need_more():
     settings = {"target": 0.75, "answers": [30, 60, 120, 240]}
     base = plan(**settings).needed.value
@@ -209,6 +210,7 @@ def test_agreement_has_a_best():
     assert all(row.median < found.best for row in found.rows)
 
 
+@pytest.mark.slow
 def test_assurance_takes_more_answers_than_half():
     settings = {"answers": [40, 80, 160, 320], "target": 0.75, "repeats": 17}
     assert plan(**settings, assurance=0.8).needed.value > plan(**settings).needed.value
@@ -220,6 +222,7 @@ def test_a_bootstrap_makes_plans_too():
     assert found.rows[1].median > found.rows[0].median
 
 
+@pytest.mark.slow
 def test_the_number_is_enough_for_about_half_of_fresh_worlds():
     value = plan(target=0.8, random_state=5, repeats=20).needed.value
     fresh = plan(target=0.8, random_state=6, repeats=20, answers=[value - 1, value])

@@ -2,9 +2,8 @@
 How many dimensions?
 ====================
 
-`plot_dimension` shows what was measured in each dimension, and the recommendation of
-`estimate_dimension` as a grey line. The training loss always falls; answers that were left out
-tell.
+`plot_dimension` shows the evidence for each dimension, and the recommendation of
+`estimate_dimension` as a grey line. The training loss always falls; held-out answers decide.
 """
 
 import tercet as tc

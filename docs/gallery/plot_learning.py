@@ -2,15 +2,15 @@
 Does choosing questions pay?
 ============================
 
-`plot_learning` shows a score against the number of answers, as a mean over repeats with a band that
-holds most of them. Two strategies of an `ActiveLoop` ask a simulated observer, three times each.
-What larger studies found: :doc:`/uses`.
+`plot_learning` shows a score against the number of answers: the mean over repeats, and a band that
+contains most of them. Two strategies of an `ActiveLoop` question a simulated observer, three times
+each. Larger studies are in :doc:`/uses`.
 """
 
 import tercet as tc
 
 points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
-truth = tc.simulate.true_triplets(points)  # known in a made-up world only
+truth = tc.simulate.true_triplets(points)  # known only in a simulation
 
 
 def run(strategy, seed):

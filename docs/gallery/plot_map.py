@@ -2,9 +2,8 @@
 A map with its ellipses
 =======================
 
-`plot_map` draws the means of an ensemble, with an ellipse around each that holds 95 % of where the
-object may be. Sixteen instruments, and 1200 answers to "is the first more like the second or the
-third?".
+`plot_map` draws the mean position of each object over an ensemble, with its 95 % credible ellipse.
+Here: sixteen instruments, and 1200 answers to "is the first more like the second or the third?".
 """
 
 import numpy as np
@@ -22,7 +21,7 @@ groups = [family for family, members in families.items() for _ in members]
 
 rng = np.random.default_rng(3)
 centres = np.repeat([[-2.0, 0.5], [0.3, 1.8], [1.2, -0.6], [-0.4, -2.2]], 4, axis=0)
-points = centres + rng.normal(0, 0.6, (16, 2))  # a made-up truth
+points = centres + rng.normal(0, 0.6, (16, 2))  # a simulated truth
 rows = tc.simulate.noisy_triplets(points, 1200, noise=0.3, random_state=0).array
 answers = tc.Triplets(rows, names=names)
 

@@ -1,10 +1,10 @@
 """
 Which model predicts answers?
-==============================
+=============================
 
-`plot_models` shows by how much each model's log-loss on left-out answers is above the best one's,
-± 2 standard errors (`compare_models`). Grey ones are clearly worse. The numbers at the right are
-stacking weights.
+`plot_models` shows by how much each model's log-loss on held-out answers exceeds that of the best,
+± 2 standard errors (`compare_models`). Models in grey are clearly worse. The numbers at the right
+are stacking weights.
 """
 
 import tercet as tc

@@ -2,9 +2,9 @@
 Is an observer guessing?
 ========================
 
-`plot_observers` shows how many of each observer's answers agree with the others, with intervals.
-Ten people compared fifteen objects; two of them pressed any key. What agrees is measured by
-`check_answers`, which predicts each observer's answers from those of the others.
+`plot_observers` shows the share of each observer's answers that agree with the others, with
+intervals. Ten people compared fifteen objects; two of them guessed. `check_answers` measures
+agreement by predicting each observer's answers from those of the others.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ points, _ = tc.simulate.gaussian_mixture(15, random_state=0)
 rows, observers = [], []
 for person in range(10):
     questions = tc.simulate.random_comparisons(15, 80, random_state=person)
-    lapse = 1.0 if person in (3, 7) else 0.05  # share of answers given by a coin
+    lapse = 1.0 if person in (3, 7) else 0.05  # share of random answers
     answers = tc.simulate.answer(points, questions, noise=0.3, lapse=lapse, random_state=person)
     rows.append(answers)
     observers += [f"observer {person + 1}"] * len(answers)

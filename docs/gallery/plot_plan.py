@@ -2,9 +2,9 @@
 How many answers do I need?
 ===========================
 
-`plot_plan` shows the precision that numbers of answers lead to, over simulated experiments, and how
-many a target needs (`plan_answers`). Here: 12 objects in the plane, noise of 0.3, and 80 % of all
-comparisons to be right.
+`plot_plan` shows the quality of maps against the number of answers, over simulated experiments, and
+the number needed for a target (`plan_answers`). Here: 12 objects in two dimensions, noise 0.3, and
+80 % of all comparisons right.
 """
 
 import numpy as np

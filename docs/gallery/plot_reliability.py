@@ -1,10 +1,10 @@
 """
-As sure as it is right?
-=======================
+Calibration: do the probabilities hold?
+=======================================
 
-`plot_reliability` shows the share of comparisons that are true against how sure the maps are of
-them. On the diagonal, what is called 80 % sure is right in 80 %. Above it a method is too cautious,
-below it too bold. The truth is known because the world is made up.
+`plot_reliability` shows the share of comparisons that are true against their stated probability. On
+the diagonal, comparisons called 80 % certain are true in 80 % of cases. Above it a method is
+underconfident, below it overconfident. The truth is known because the world is simulated.
 """
 
 import warnings

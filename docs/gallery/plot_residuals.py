@@ -2,9 +2,9 @@
 Does a scale fit?
 =================
 
-`plot_residuals` shows the residuals of a scale inside the envelope of those that the fitted model
-itself would leave, and the number of runs of their signs beside simulated ones
-(`goodness_of_fit`). A line outside the envelope, or too few runs: the model does not fit.
+`plot_residuals` shows the residuals of a scale with the envelope expected under the fitted model,
+and the number of runs of their signs beside simulated ones (`goodness_of_fit`). A curve outside the
+envelope, or too few runs, means that the model does not fit.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def larger(near, far):
 
 
 level = np.linspace(0, 1, 8)
-loudness = level[:, None] ** 1.5  # known in a made-up world only
+loudness = level[:, None] ** 1.5  # known only in a simulation
 questions = tc.simulate.random_comparisons(8, 500, replace=True, random_state=0)
 answers = tc.simulate.answers_from_model(larger, loudness, questions, random_state=0)
 

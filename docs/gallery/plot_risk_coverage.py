@@ -1,10 +1,10 @@
 """
-What it costs to answer more
-============================
+Risk against coverage
+=====================
 
 `plot_risk_coverage` shows the share of wrong predictions against the share of questions that are
-predicted, from only the surest to all. The dot is a promise: at most 15 % of the predicted answers
-wrong, from answers that were held out (`choose_threshold`).
+predicted, from only the most certain to all. The dot is a guarantee from held-out answers: at most
+15 % of the predicted answers are wrong (`choose_threshold`).
 """
 
 import tercet as tc

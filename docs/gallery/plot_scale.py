@@ -3,7 +3,7 @@ A perceptual scale with intervals
 =================================
 
 `plot_scale` draws perceived against physical values. Three people compared pairs of grey patches:
-which pair differs more? Each has a scale (`scales_by_observer`), and each scale its intervals.
+which pair differs more? Each has a scale with intervals (`scales_by_observer`).
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def larger(near, far):
 contrast = np.linspace(0, 1, 9)
 rows, observers = [], []
 for seed, (person, exponent) in enumerate({"Ada": 0.6, "Ben": 1.0, "Cleo": 1.8}.items()):
-    perceived = contrast[:, None] ** exponent  # known in a made-up world only
+    perceived = contrast[:, None] ** exponent  # known only in a simulation
     questions = tc.simulate.random_comparisons(9, 400, replace=True, random_state=seed)
     answers = tc.simulate.answers_from_model(larger, perceived, questions, random_state=seed)
     rows.append(np.asarray(answers))

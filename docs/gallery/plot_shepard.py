@@ -2,9 +2,9 @@
 Do answers follow the distances?
 ================================
 
-`plot_shepard` shows how often answers agree with the map, by how different the two distances of a
-comparison are. Where they are equal people toss a coin; where one is much longer, nearly all agree.
-The line is what the model expects. The answers shown were kept back.
+`plot_shepard` shows how often answers agree with the map, against the ratio of the two distances of
+a comparison. If they are equal, people answer at random; if one is much longer, nearly all agree.
+The line is the model's expectation. The answers shown were held out.
 """
 
 import tercet as tc

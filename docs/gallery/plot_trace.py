@@ -2,10 +2,9 @@
 Have the chains converged?
 ==========================
 
-`plot_trace` shows the course of the draws, a colour for each chain, and `plot_rank` their ranks
-among all draws. Chains that agree look alike. Both are drawn by ArviZ, of the quantities that do
-not depend on how a map is turned: the log posterior, the size of the map, distances, learned
-parameters.
+`plot_trace` shows the draws in order, one colour per chain, and `plot_rank` their ranks among all
+draws. Chains that agree look alike. ArviZ draws both, for rotation-invariant quantities: the log
+posterior, the size of the map, distances, learned parameters.
 """
 
 import tercet as tc
@@ -18,6 +17,6 @@ ensemble = posterior.fit(answers).ensemble_
 traces = tc.plots.plot_trace(ensemble, n_distances=2)
 
 # %%
-# Ranks show more plainly whether one chain lies higher than the others.
+# Ranks show more clearly whether one chain is higher than the others.
 
 ranks = tc.plots.plot_rank(ensemble, n_distances=2)

@@ -1,9 +1,9 @@
 """
-How much is known?
-==================
+Share of comparisons by certainty
+=================================
 
-`plot_uncertainty` shows the share of comparisons that the map is at least so sure of: of all that
-could be asked, and of those that were. With more answers the curve moves to the upper right.
+`plot_uncertainty` shows the share of comparisons whose certainty is above each level: of all
+possible comparisons, and of those asked. With more answers the curve moves to the upper right.
 """
 
 import tercet as tc

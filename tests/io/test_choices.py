@@ -123,6 +123,7 @@ def test_catch_trials_that_cannot_be_judged_are_counted(save):
     assert (skipped.count, skipped.first) == (1, "task 1, screen 2")
 
 
+@pytest.mark.slow
 def test_published_files(data_folder):
     things = read_triplets(data_folder / "things_oddoneout" / "oddoneout_random50k.csv.gz")
     loaded = datasets.load_things("random").triplets

@@ -206,3 +206,15 @@ def test_numbers_of_buttons_that_the_file_does_not_name(read):
     for responses in ([1, 1], [0, 1, 2]):  # a key 1 on the left? a third button?
         with pytest.raises(InputError, match="which side it means cannot be told"):
             read([unnamed(response) for response in responses])
+
+
+def test_two_missing_choices_are_refused_and_never_dropped_in_silence(read):
+    rows = [own("cat", "dog", "bus", 0), own("dog", "NA", "NA", 0)]
+    with pytest.raises(InputError, match="trial 2: the cell 'near' is 'NA', which stands for"):
+        read(rows)
+    left_out = read(rows, skip_invalid=True)
+    assert (left_out.rows, len(left_out.triplets), left_out.skipped[0].places) == (
+        2,
+        1,
+        ("trial 2",),
+    )

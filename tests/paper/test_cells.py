@@ -87,6 +87,7 @@ def test_a_half_written_cell_is_never_read(tmp_path):
     assert values(run(2, folder=tmp_path)) == [4]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path):
     """Stopped in the middle by a signal, what was done is there and the rest is computed."""
     script = tmp_path / "work.py"
@@ -94,13 +95,13 @@ def test_an_interrupted_run_goes_on(tmp_path):
         "import signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored here\n"
         "from pathlib import Path\n"
-        "from tercet.paper.cells import Cell, collect\n"
+        "from tercet.paper.cells import Cell, collect_results\n"
         "def slow(x):\n"
         "    time.sleep(0.0 if x < 2 else float(sys.argv[2]))\n"
         "    return {'x': x}\n"
         "cells = [Cell('slow', 1, slow, {'x': x}, 10.0 - x) for x in range(4)]\n"
         "if __name__ == '__main__':\n"
-        "    print(collect(cells, Path(sys.argv[1]), 1, show=False)[3]['x'])\n"
+        "    print(collect_results(cells, Path(sys.argv[1]), 1, show=False)[3]['x'])\n"
     )
     folder = tmp_path / "cells"
     command = [sys.executable, str(script), str(folder)]
@@ -121,6 +122,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert all(path.stat().st_mtime_ns == written for path, written in known.items())
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_told(tmp_path):
     killed = [Cell("killed", 1, kill, {"x": x}) for x in range(3)]
     with pytest.raises(TercetError, match="lack of memory"):

@@ -66,6 +66,7 @@ def test_the_prior_has_mean_and_variance_of_the_fit():
     assert_allclose(upper.std(), lengths.std(), rtol=0.02)
 
 
+@pytest.mark.slow
 def test_a_cell_is_the_supplements_posterior(rows):
     triplets = training_set(10, 0.5, 0.2, 0)
     post = tc.Posterior(

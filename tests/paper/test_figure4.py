@@ -127,6 +127,7 @@ def test_numbers_of_a_scale():
     assert describe_scale(samples - 0.2 * inner, functions, X, 0.54)["rows"][-1]["covered"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_table_has_curves_for_claims(table):
     for method in (BOOTSTRAP, RECOMMENDED):
         rows = table.where(method=method)

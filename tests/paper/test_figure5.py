@@ -147,6 +147,7 @@ def test_a_run_is_what_the_public_names_compute():
     assert [row["triplet error"] for row in rows] == errors
 
 
+@pytest.mark.slow
 @ANSWER_POORLY
 @pytest.mark.parametrize("strategy", [RANDOM, BAYES, INFORMATION_GAIN])
 def test_strategies_share_their_start_and_then_differ(strategy):
@@ -159,6 +160,7 @@ def test_strategies_share_their_start_and_then_differ(strategy):
     assert rows[0] != active.run(CANCER, "STE", strategy, **SMALL | {"repeat": 1})["rows"][0]
 
 
+@pytest.mark.slow
 @ANSWER_POORLY
 @pytest.mark.parametrize(
     ("strategy", "draws", "chains", "options"),
@@ -250,6 +252,7 @@ def made_up(repeats, datasets=("Satellite", "MNIST", CANCER)):
     return Measurements(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_the_pictures_follow_the_paper(repeats):
     with style():

@@ -13,7 +13,7 @@ from tercet.bootstrap import Bootstrap
 from tercet.diagnosis import warn_about
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.metrics import calibration_limit, expected_calibration_error
+from tercet.metrics import calibration_limit, expected_calibration_error, predicted_correctly
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, seed_for
@@ -253,7 +253,7 @@ def _summarise(
 ) -> HeldOut:
     sizes = sum_by_unit(weights, units)
     p = np.clip(probability, 1e-300, 1.0)
-    right: Floats = np.where(p == 0.5, 0.5, (p > 0.5).astype(np.float64))
+    right = predicted_correctly(p)
     counted = p[triplets.each_vote()]
     accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
     loss, error, limit = (math.nan, math.nan), math.nan, math.nan

@@ -62,7 +62,7 @@ class Promise:
         """What is promised and what it costs, or why nothing is, in words."""
         return _WORDS[self.outcome](self)
 
-    def likelier_answers(self, Q: Any) -> Index:
+    def predict(self, Q: Any) -> Index:
         """+1 where near will be answered, −1 where far will, 0 where the promise wants silence.
 
         Without a threshold everything is 0.
