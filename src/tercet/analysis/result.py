@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tercet.ensemble import Ensemble
 from tercet.io.reading import Reading
 from tercet.posterior.diagnostics import Diagnostics
+from tercet.text import counted
 from tercet.triplets import Triplets
 from tercet.uses.active import Suggestions
 from tercet.uses.certainty import Certainty, Floats, Neighbour
@@ -215,5 +216,5 @@ class Analysis:
         shown = "provisional " if self.is_provisional else ""
         return (
             f"Analysis({len(self.triplets)} answers, {len(self.objects)} objects: {shown}"
-            f"{self.kind} in {self.n_components} dimension{'' if self.n_components == 1 else 's'})"
+            f"{self.kind} in {counted(self.n_components, 'dimension')})"
         )
