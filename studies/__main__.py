@@ -8,13 +8,24 @@ import sys
 import time
 from pathlib import Path
 
-from studies import abstain, active, calibration, coverage, dimension, human, kills, ranks
+from studies import (
+    abstain,
+    active,
+    calibration,
+    coverage,
+    dimension,
+    human,
+    kills,
+    ranks,
+    recommended,
+)
 from studies.report import page
 from studies.setting import Setting
 
 UNCERTAINTIES = {
     "calibration": calibration.run,
     "coverage": coverage.run,
+    "recommended": recommended.run,
     "human": human.run,
     "sbc": ranks.run,
 }

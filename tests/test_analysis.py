@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet import simulate
+from tercet import diagnosis, simulate
 from tercet.analysis import Settings, analyse, from_answers
 from tercet.analysis.tables import tables
 from tercet.analysis.words import summary
@@ -207,7 +207,7 @@ def test_a_bootstrap_of_quadruplets(of_pairs):
     assert of_pairs.held_out.accuracy > 0.75
     assert not of_pairs.certainty.contested
     assert max(each.answers for each in of_pairs.objects) <= len(of_pairs.triplets)
-    assert "penalised maximum likelihood" in of_pairs.methods
+    assert "maximum a posteriori" in of_pairs.methods
 
 
 def test_difference_scaling_gets_its_scale(of_stimuli):
@@ -438,7 +438,7 @@ def careful(found, *, doubts=(), **changes):
         | changes
     )
     read = dataclasses.replace(found.reading, doubts=doubts)
-    return from_answers._be_careful(read, found.check, (), made)
+    return from_answers._be_careful(read, found.check, made)
 
 
 def test_what_is_fine_is_not_in_the_box(found):
@@ -634,3 +634,43 @@ def test_examples_run(module):
     ran = doctest.testmod(module)
     assert ran.attempted
     assert not ran.failed
+
+
+def test_the_report_draws_as_the_posterior_does_from_a_file_of_screens(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    lines = ["similar1,similar2,odd"]
+    for _ in range(120):
+        three = rng.permutation(N)[:3]
+        apart = [np.linalg.norm(points()[three[i]] - points()[three[i - 1]]) for i in range(3)]
+        two = {int(np.argmin(apart)), int(np.argmin(apart)) - 1 if np.argmin(apart) else 2}
+        odd = ({0, 1, 2} - two).pop()
+        lines.append(",".join(f"tone {three[i]}" for i in (*two, odd)))
+    (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    how = ["--seed", "4", "--dim", "2", "--samples", "30", "--quiet"]
+    assert main(["posterior", "odd.csv", *how, "-o", "drawn.npz"]) == 0
+    assert main(["report", "odd.csv", *how, "-o", "report"]) == 0
+    drawn, shown = (tc.Ensemble.load(name) for name in ("drawn.npz", "report/map.npz"))
+    same = drawn.realigned("scale").in_principal_axes()
+    np.testing.assert_array_equal(same.draws, shown.draws)
+    for name in ("exponent", "mu", "lapse"):
+        np.testing.assert_array_equal(drawn.parameters[name], shown.parameters[name])
+    assert shown.provenance["settings"]["unit"] == "screen"
+    boot = tc.Bootstrap(2, 30, random_state=4).fit(tc.read_triplets("odd.csv")).ensemble_
+    also = analyse("odd.csv", dimension=2, uncertainty="bootstrap", samples=30, random_state=4)
+    again = boot.realigned("scale").in_principal_axes()
+    np.testing.assert_array_equal(again.draws, also.ensemble.draws)
+
+
+def test_answers_are_diagnosed_by_the_check_and_for_the_cautions_alone(monkeypatch):
+    seen = []
+    original = diagnosis.diagnose
+
+    def diagnose(*args, **kwargs):
+        seen.append(args)
+        return original(*args, **kwargs)
+
+    for place in ("tercet.diagnosis", "tercet.uses.quality.check", from_answers.__name__):
+        monkeypatch.setattr(f"{place}.diagnose", diagnose)
+    quick(reading(Triplets(asked(150))), dimensions=(1, 2), samples=20)
+    assert len(seen) == 2

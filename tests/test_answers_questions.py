@@ -82,7 +82,9 @@ def test_units_are_numbered_from_zero():
     T = labelled(observers=["b", "a", "b", "b"], screens=[7, 7, 3, 9])
     np.testing.assert_array_equal(number_units(T, "answer"), [0, 1, 2, 3])
     np.testing.assert_array_equal(number_units(T, "observer"), [1, 0, 1, 1])
-    np.testing.assert_array_equal(number_units(T, "screen"), [1, 1, 0, 2])
+    np.testing.assert_array_equal(number_units(T, "screen"), [2, 1, 0, 3])  # each has their own 7
+    alone = labelled(screens=[7, 7, 3, 9])
+    np.testing.assert_array_equal(number_units(alone, "screen"), [1, 1, 0, 2])
     assert same_parts(number_units(T, "comparison"), np.array([0, 0, 1, 2]))
     for unit in UNITS:
         assert number_units(T, unit).dtype == np.int64

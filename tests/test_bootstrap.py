@@ -436,9 +436,10 @@ def test_the_correction_warns_where_every_answer_is_satisfied():
 def test_screens_drawn_answer_by_answer_are_warned_about():
     paired = tc.Triplets(ANSWERS, screens=np.arange(400) // 2)
     with pytest.warns(DataWarning, match="one choice.*use unit='screen'"):
-        fitted(triplets=paired)
+        fitted(triplets=paired, unit="answer")
     with pytest.warns(DataWarning, match="unit='screen' and parametric=False"):
         fitted(triplets=paired, parametric=True)
+    fitted(triplets=paired)
     fitted(triplets=paired, unit="screen")
     fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(400)))
 
@@ -446,7 +447,10 @@ def test_screens_drawn_answer_by_answer_are_warned_about():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"estimator": "STE"}, "'estimator' .* an unfitted estimator such as STE"),
+        (
+            {"estimator": "STE"},
+            "'estimator' .* a number of dimensions, or an estimator",
+        ),
         ({"estimator": tc.STE(0)}, "'n_components' parameter of STE"),
         ({"n_samples": 0}, "'n_samples' .* positive whole number, got 0"),
         ({"fraction": 1.5}, "'fraction' .* above 0 and up to 1, got 1.5"),

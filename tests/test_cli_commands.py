@@ -163,13 +163,28 @@ def test_bootstrap_is_the_library_s(tercet, folder, answers):
     expected = tc.Bootstrap(estimator, n_samples=10, fraction=0.5, unit="observer", random_state=0)
     ensemble = expected.fit(answers).ensemble_
     how = ["--samples", 10, "--fraction", 0.5, "--unit", "observer", "-o", "boot.npz"]
-    code, out, err = tercet("bootstrap", "answers.csv", *how)
+    code, out, err = tercet("bootstrap", "answers.csv", "--model", "ste", *how)
     assert code == 0
     assert "Written: boot.npz" in err
     assert f"Average uncertainty {ensemble.average_uncertainty():.4f}" in out
     assert "name" not in out  # it is in the file
     written = tc.Ensemble.load(folder / "boot.npz")
     np.testing.assert_array_equal(written.draws, ensemble.draws)
+
+
+def test_without_a_model_both_makers_are_the_recommended_ones(tercet, folder, answers):
+    small = ["--samples", 5, "--quiet", "--json"]
+    code, out, _ = tercet("bootstrap", "answers.csv", *small, "-o", "boot.npz")
+    assert code == 0
+    expected = tc.Bootstrap(2, n_samples=5, random_state=0).fit(answers).ensemble_
+    np.testing.assert_array_equal(tc.Ensemble.load(folder / "boot.npz").draws, expected.draws)
+    assert json.loads(out)["penalty"] == 0.5
+    code, out, _ = tercet("posterior", "answers.csv", *small, "--chains", 1, "-o", "post.npz")
+    assert code == 0
+    with pytest.warns(ConvergenceWarning):
+        expected = tc.Posterior(2, n_samples=5, n_chains=1, random_state=0).fit(answers).ensemble_
+    np.testing.assert_array_equal(tc.Ensemble.load(folder / "post.npz").draws, expected.draws)
+    assert set(json.loads(out)["parameters"]) == {"exponent", "mu", "lapse"}
 
 
 def test_the_paper_s_settings(tercet, folder, answers):
@@ -480,6 +495,7 @@ def test_datasets(tercet, folder):
         (["bootstrap", "answers.csv", "--paper", "--samples", 9], "--paper settles --samples"),
         (["bootstrap", "answers.csv", "--unit", "screen"], "which screen"),
         (["bootstrap", "answers.csv", "--fraction", 0], "above 0"),
+        (["bootstrap", "answers.csv", "--penalty", 1], "--penalty is for a --model"),
         (["posterior", "answers.csv", "--paper", "--chains", 2], "--paper settles"),
         (["posterior", "answers.csv", "--learn", "speed"], "got 'speed'"),
         (["dimension", "answers.csv", "--dimensions", "3,1"], "rising order"),
@@ -552,7 +568,7 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
         (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
-        (["posterior", "odd.csv", "--samples", 2], "or resample screens in a bootstrap."),
+        (["bootstrap", "odd.csv", "--samples", 2, "--unit", "answer"], "use --unit screen."),
         (["fit", "easy.csv", "--penalty", 0], "add a penalty (--penalty 1/30)"),
         (["check", "guesses.csv"], "more that need attention (--csv has all)"),
     ],

@@ -15,6 +15,8 @@ import pytest
 
 import tercet
 
+pytestmark = pytest.mark.slow  # compiles the engine anew
+
 FILE = '''
 """Shepard's law (1987): similarity falls with exp(-d**exponent)."""
 

@@ -87,6 +87,7 @@ def plan():
 # What each plot is given, and, where it draws into several axes, how many.
 CASES = {
     "plot_dimension": (lambda: ((estimate(),), {}), 4),
+    "plot_distances": (lambda: ((ensemble(3),), {}), None),
     "plot_learning": (lambda: (({NAME: [curve(0), curve(1)], "b": [curve(2)]},), {}), None),
     "plot_map": (lambda: ((ensemble(),), {"groups": list("aabbccd")}), None),
     "plot_models": (lambda: ((comparison(),), {}), None),
@@ -145,7 +146,7 @@ def test_axes_that_are_given_are_drawn_into_and_come_back(name):
     figure = Figure(figsize=(12, 12), layout="constrained")
     returned, axes = call(name, figure)
     assert flat(returned) == flat(axes)
-    assert all(ax.lines or ax.patches or ax.collections for ax in flat(axes))
+    assert all(ax.lines or ax.patches or ax.collections or ax.images for ax in flat(axes))
     assert figure.axes == flat(axes)
     figure.draw_without_rendering()  # no formula, no missing letter
 

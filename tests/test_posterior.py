@@ -213,6 +213,7 @@ def test_the_papers_settings():
         "n_chains": 1,
         "warmup": 0,
         "learn": (),
+        "unit": "answer",
         "start": "likelihood",
         "device": "cpu",
         "n_jobs": None,
@@ -383,7 +384,10 @@ def test_a_loss_has_no_posterior(estimator):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"estimator": "STE"}, r"'estimator' .* STE, TSTE or CKL, such as STE\(2\), got 'STE'"),
+        (
+            {"estimator": "STE"},
+            "'estimator' .* a number of dimensions, or STE, .* got 'STE'",
+        ),
         ({"estimator": tc.STE(0)}, "'n_components' parameter of STE"),
         ({"n_samples": 0}, "'n_samples' .* positive whole number, got 0"),
         ({"n_chains": 1.5}, r"'n_chains' .* positive whole number, got 1\.5"),
@@ -408,10 +412,12 @@ def test_errors_name_the_parameter_and_the_cure(settings, message):
         tc.Posterior(**({"estimator": tc.STE(2)} | settings)).fit(ANSWERS)
 
 
-def test_answers_of_one_screen_are_warned_about():
-    with pytest.warns(DataWarning, match="answers of one screen are one choice.*unit='screen'"):
-        fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(M) // 2))
-    fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(M)))
+def test_answers_of_one_screen_are_warned_about_where_they_are_taken_as_independent():
+    shared = tc.Triplets(ANSWERS, screens=np.arange(M) // 2)
+    with pytest.warns(DataWarning, match="answers of one screen are one choice.*unit='answer'"):
+        fitted(triplets=shared, unit="answer")
+    fitted(triplets=shared)
+    fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(M)), unit="answer")
 
 
 @pytest.mark.filterwarnings("default:not converged")

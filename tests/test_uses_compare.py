@@ -368,6 +368,9 @@ def test_screens_are_left_out_whole_where_they_have_several_answers():
     T = answers(screens=np.arange(60) // 2)
     found = tc.compare_models(T, model, random_state=0, n_jobs=1)
     assert (found.unit, found.n_units) == ("screen", 30)
+    assert not any("one choice" in note for note in found.notes)
+    independent = [quick(tc.STE(2), n_samples=20, unit="answer")]
+    found = tc.compare_models(T, independent, random_state=0, n_jobs=1)
     assert any("one choice" in note for note in found.notes)
     alone = tc.compare_models(answers(screens=np.arange(60)), model, random_state=0, n_jobs=1)
     assert alone.unit == "comparison"

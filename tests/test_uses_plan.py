@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from tercet import simulate
+from tercet.answers.screens import screen_weights
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
@@ -258,11 +259,30 @@ def test_votes_of_a_pilot_are_answers(pilot):
     assert found.pilot == 120
 
 
-def test_screens_of_a_pilot_are_warned_about(pilot):
+def test_screens_of_a_pilot_count_as_one_choice(pilot, monkeypatch):
+    seen = []
+    original = Posterior._fit_quietly
+
+    def fit(maker, answers):
+        seen.append((len(answers), maker.weigh(answers).weights))
+        return original(maker, answers)
+
+    monkeypatch.setattr(Posterior, "_fit_quietly", fit)
     screens = np.arange(60) // 3
     shared = Triplets(pilot.array, n_objects=10, screens=screens)
+    plan(None, like=shared, noise=None, answers=[0, 10], n_jobs=1)
+    expected = screen_weights(shared)
+    assert expected.min() < 1.0
+    for count, weights in seen:
+        np.testing.assert_array_equal(weights[:60], expected)
+        np.testing.assert_array_equal(weights[60:], np.ones(count - 60))
+
+
+def test_screens_of_a_pilot_taken_as_independent_are_warned_about(pilot):
+    shared = Triplets(pilot.array, n_objects=10, screens=np.arange(60) // 3)
+    maker = Posterior(STE(2), sampler="laplace", n_samples=20, unit="answer")
     with pytest.warns(DataWarning, match="one choice"):
-        plan(None, like=shared, noise=None, answers=[0, 10])
+        plan(None, like=shared, noise=None, answers=[0, 10], maker=maker)
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import pytest
 import tercet as tc
 from tercet.answers.questions import number_comparisons
 from tercet.errors import InputError
-from tercet.uses.predict import count_screens_once
 
 N = 10
 POINTS = tc.simulate.gaussian_mixture(N, random_state=3)[0]
@@ -92,7 +91,9 @@ def test_a_bootstrap_has_not_seen_what_it_predicts():
 
 
 def test_units_are_left_out_together():
-    answers = tc.Triplets(asked(150), observers=np.arange(150) % 15, screens=np.arange(150) // 3)
+    answers = tc.Triplets(
+        asked(150), observers=np.arange(150) // 3 % 15, screens=np.arange(150) // 3
+    )
     assert predict(bootstrap(unit="screen"), answers).how == "in 5 folds of screens"
     told = predict(bootstrap(unit="screen"), answers, unit="observer", folds=3)
     assert told.how == "in 3 folds of observers"
@@ -110,14 +111,6 @@ def test_votes_are_counted_one_by_one_also_on_shared_screens():
     assert told.how == "each screen left out in turn"
     assert len(told.probability) == votes.sum()
     assert told.curve.risk[-1] == pytest.approx(1 - told.accuracy)
-
-
-def test_several_answers_of_a_screen_count_as_one():
-    screens = [0, 0, 1, 2, 2, 2]
-    answers = tc.Triplets(asked(6), screens=screens, weights=[1, 1, 2, 3, 3, 3])
-    assert count_screens_once(answers).weights.tolist() == [0.5, 0.5, 2, 1, 1, 1]
-    single = tc.Triplets(asked(6), screens=range(6))
-    assert count_screens_once(single) is single
 
 
 @ignoring

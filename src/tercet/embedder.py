@@ -158,6 +158,13 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         self._warn()
         return self
 
+    def solve(
+        self, triplets: Triplets, rng: np.random.Generator, init: Floats | None = None
+    ) -> Fit:
+        """The fit of answers that were checked and diagnosed before; it says nothing."""
+        solver = self.solver(init, work=len(triplets))
+        return solver.solve(_as_problem(triplets), rng)
+
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Floats:
         """Embed the objects and return the embedding (n_objects, n_components)."""
         return self.fit(X, y, **fit_params).transform()

@@ -53,7 +53,7 @@ class Triplets:
         Who gave each answer. Like the next three it goes before a column of a data frame.
     screens : array-like of shape (m,), optional
         The screen of choices each answer comes from: answers from one screen are one choice.
-        Screens with the same label are the same screen, whoever the observer.
+        The same label of two observers is two screens, so that each may count their own from 1.
     weights : array-like of shape (m,), optional
         Positive weights, or how often each answer was given.
     response_times : array-like of shape (m,), optional
@@ -114,7 +114,22 @@ class Triplets:
     @property
     def shares_screens(self) -> bool:
         """Whether some screen has several answers: they are one choice."""
-        return self.screens is not None and len(np.unique(self.screens)) < len(self)
+        numbers = self.number_screens()
+        return len(numbers) > 0 and int(numbers.max()) + 1 < len(self)
+
+    def number_screens(self) -> IntArray:
+        """Return the screen of each answer (m,), numbered from 0: those of an observer are apart.
+
+        Without screens every answer is one of its own.
+        """
+        if self.screens is None:
+            return np.arange(len(self))
+        number = np.unique(self.screens, return_inverse=True)[1].reshape(-1)
+        if self.observers is not None:
+            observer = np.unique(self.observers, return_inverse=True)[1].reshape(-1)
+            pair = number * (observer.max(initial=0) + 1) + observer
+            number = np.unique(pair, return_inverse=True)[1].reshape(-1)
+        return number.astype(np.int64)
 
     @property
     def weights(self) -> NDArray[np.float64] | None:

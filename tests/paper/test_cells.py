@@ -95,13 +95,13 @@ def test_an_interrupted_run_goes_on(tmp_path):
         "import signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored here\n"
         "from pathlib import Path\n"
-        "from tercet.paper.cells import Cell, collect\n"
+        "from tercet.paper.cells import Cell, collect_results\n"
         "def slow(x):\n"
         "    time.sleep(0.0 if x < 2 else float(sys.argv[2]))\n"
         "    return {'x': x}\n"
         "cells = [Cell('slow', 1, slow, {'x': x}, 10.0 - x) for x in range(4)]\n"
         "if __name__ == '__main__':\n"
-        "    print(collect(cells, Path(sys.argv[1]), 1, show=False)[3]['x'])\n"
+        "    print(collect_results(cells, Path(sys.argv[1]), 1, show=False)[3]['x'])\n"
     )
     folder = tmp_path / "cells"
     command = [sys.executable, str(script), str(folder)]

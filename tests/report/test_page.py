@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
 from matplotlib import pyplot, rc_context
 
 from tercet import Ensemble, Triplets, certainty
@@ -18,9 +20,12 @@ from tercet.analysis.tables import tables
 from tercet.analysis.words import summary
 from tercet.errors import InputError
 from tercet.io import Skipped
+from tercet.plots.distances import expected_distances
+from tercet.plots.layout import read_space, view
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.report import check_target, markup, page, pictures, write_report
+from tercet.report import check_target, page, pictures, write_report
 from tercet.report import write as writing
+from tercet.report.page import as_data, number, prose, readable, templates
 from tercet.report.pictures import draw_pictures
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
@@ -142,10 +147,11 @@ def test_names_stay_text(analysis, text, read):
 
 def test_hovering_has_the_names_exactly(analysis, read):
     shown = json.loads(read.scripts[0])
-    assert [each["name"] for each in shown] == list(analysis.names)
+    objects = shown["objects"]
+    assert [each["name"] for each in objects] == list(analysis.names)
     first = analysis.objects[0]
-    assert f"in {first.answers} answers" in shown[0]["facts"]
-    assert [n["object"] for n in shown[0]["neighbours"]] == [n.object for n in first.neighbours]
+    assert f"in {first.answers} answers" in objects[0]["facts"]
+    assert [n["object"] for n in objects[0]["neighbours"]] == [n.object for n in first.neighbours]
     assert not re.search("[<>&\u2028\u2029]", read.scripts[0])
 
 
@@ -162,7 +168,7 @@ def test_tables_to_save_are_exact(analysis, read):
 
 
 def test_every_picture_has_words_and_numbers(text, read):
-    drawn = re.findall(r'<figure id="([a-z]+)-picture".*?</figure>(.{0,40})', text, re.S)
+    drawn = re.findall(r'<figure id="([a-z]+)-picture".*?</figure>(.*?<details.{0,20})', text, re.S)
     assert [key for key, _ in drawn] == [
         "map",
         "certainty",
@@ -171,7 +177,8 @@ def test_every_picture_has_words_and_numbers(text, read):
         "observers",
     ]
     for key, after in drawn:
-        assert after.startswith('<details class="behind" open>'), key
+        assert after.endswith('<details class="behind" open'), key
+        assert "<h3" not in after, key
     described = [each for each in read.all("div") if each.get("class") == "drawing"]
     assert all(each["aria-label"] for each in described)
 
@@ -274,7 +281,7 @@ def test_nothing_is_certain_where_the_chains_did_not_agree(analysis, unsettled):
         "Most certain",
         "certain of",
         "are more than 95 % certain",
-        "and how sure it is",
+        "and how certain it is",
         "The map is sure",
         "is known best",
         "nothing speaks against the model",
@@ -382,10 +389,42 @@ def test_a_scale_is_drawn_row_by_row(on_a_line):
     assert "Who gave each answer is not known" in read.text
 
 
-def test_more_dimensions_are_drawn_in_pairs(in_space):
-    ids = {attributes.get("id") for _, attributes in Read(page(in_space)).tags}
-    for pair in ("0-1", "0-2", "1-2"):
-        assert f"map-object-11-{pair}" in ids
+def test_of_more_dimensions_two_are_drawn_and_the_others_can_be_chosen(in_space):
+    read = Read(page(in_space))
+    ids = {attributes.get("id") for _, attributes in read.tags}
+    assert {"map-object-11", "map-ellipse-11", "distances-picture"} <= ids
+    scene = json.loads(read.scripts[0])
+    space = read_space(in_space.ensemble, None, 0.95)
+    for dimensions in (0, 1), (2, 0), (1, 2):
+        expected = view(space, 0.95, dimensions).ellipses
+        for i, each in enumerate(scene["objects"]):
+            at = np.array(each["at"])[list(dimensions)]
+            covariance = np.zeros((3, 3))
+            covariance[np.triu_indices(3)] = each["covariance"]
+            covariance = np.maximum(covariance, covariance.T) + np.minimum(covariance, covariance.T)
+            covariance -= np.diag(covariance.diagonal()) / 2
+            seen = covariance[np.ix_(dimensions, dimensions)]
+            lengths = scene["reach"] * np.sqrt(np.linalg.eigvalsh(seen)[::-1])
+            np.testing.assert_allclose(at, expected.centres[i], rtol=1e-3, atol=1e-3)
+            np.testing.assert_allclose(lengths, expected.half_lengths[i], rtol=5e-3)
+
+
+def test_a_heat_map_has_all_distances(in_space):
+    heat = json.loads(Read(page(in_space)).scripts[0])["heat"]
+    mean = expected_distances(in_space.ensemble).mean
+    assert sorted(heat["order"]) == list(range(12))
+    steps = np.frombuffer(base64.b64decode(heat["steps"]), np.uint8)
+    found = heat["largest"] * steps / 255
+    np.testing.assert_allclose(found, mean[np.triu_indices(12, 1)], atol=mean.max() / 500)
+
+
+def test_nearest_neighbours_are_listed(in_space):
+    rows = re.findall(r'<th scope="row">.*?</tr>', page(in_space), re.S)
+    assert len(rows) == 12
+    for row, each in zip(rows, in_space.objects, strict=True):
+        assert Read(row).text.startswith(each.name)
+        for other in each.neighbours:
+            assert in_space.names[other.object] in Read(row).text
 
 
 def test_quadruplets_have_no_questions(of_pairs):
@@ -418,25 +457,40 @@ def test_a_page_of_many_objects_is_small(analysis):
 # --- pieces -----------------------------------------------------------------------------------
 
 
-def test_text_has_nothing_that_a_browser_would_take_for_markup():
-    assert markup.text("<a href='x'>\"&") == "&lt;a href=&#x27;x&#x27;&gt;&quot;&amp;"
-    assert markup.text("a\x00b\x7fc\ud800") == "a\ufffdb\ufffdc?"
-    assert markup.name("x") == "<bdi>x</bdi>"
+def test_text_has_nothing_that_a_browser_would_not_show():
+    assert readable("a\x00b\x7fc\ud800") == "a\ufffdb\ufffdc?"
+    assert readable(Markup("<b>\x01")) == "<b>\x01"
+    assert readable(3) == 3
+
+
+def test_templates_escape_whatever_they_are_given():
+    template = templates().from_string("<p title='{{ x }}'>{{ x }}")
+    assert template.render(x="<a href='y'>\"&") == (
+        "<p title='&lt;a href=&#39;y&#39;&gt;&#34;&amp;'>&lt;a href=&#39;y&#39;&gt;&#34;&amp;"
+    )
+    with pytest.raises(UndefinedError):
+        templates().from_string("{{ nothing }}").render()
 
 
 def test_data_cannot_end_a_script():
     value = {"</script><b>": "<!-- & \u2028"}
-    coded = markup.as_data(value)
+    coded = as_data(value)
     assert not re.search("[<>&\u2028]", coded)
     assert json.loads(coded) == value
 
 
 def test_cells_are_written_by_their_kind():
-    (row,) = markup.rows_of([["<b>", 3, -0.123456, None, float("nan")]])
-    assert row == (
-        '<tr><td><bdi>&lt;b&gt;</bdi></td><td class="number">3</td>'
-        '<td class="number">−0.1235</td><td>–</td><td>–</td></tr>\n'
-    )
+    cells = templates().get_template("pieces.html").module.cell
+    made = [str(cells(value)).strip() for value in ("<b>", 3, -0.123456, None, float("nan"))]
+    assert made == [
+        "<td><bdi>&lt;b&gt;</bdi></td>",
+        '<td class="number">3</td>',
+        '<td class="number">−0.1235</td>',
+        "<td>–</td>",
+        "<td>–</td>",
+    ]
+    assert number(-2) == "−2"
+    assert prose("80 % of { %s }") == "80\u00a0% of { %s }"
 
 
 def test_ids_of_two_pictures_never_clash(analysis):

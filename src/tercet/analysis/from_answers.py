@@ -30,7 +30,6 @@ from tercet.bootstrap import Bootstrap
 from tercet.diagnosis import diagnose
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
-from tercet.estimators import CKL
 from tercet.io import read_file
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
@@ -41,33 +40,31 @@ from tercet.triplets import Triplets, as_triplets
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.certainty import Certainty, certainty
 from tercet.uses.compare.misfit import LackOfFit, lack_of_fit
-from tercet.uses.dimension import DimensionEstimate, estimate_dimension
+from tercet.uses.dimension import DimensionEstimate
+from tercet.uses.dimension.estimate import find_dimension
 from tercet.uses.dimension.settings import check_dimensions, most_dimensions
-from tercet.uses.predict import HeldOut, count_screens_once, predict_held_out
+from tercet.uses.predict import HeldOut, predict_held_out
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.quality.counts import mentions
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
 from tercet.uses.scale.stimuli import order_of, renumber
 
-__all__ = ["LEARN", "analyse", "describe_objects"]
+__all__ = ["analyse", "describe_objects"]
 
 Maker = Posterior | Bootstrap
 
 KINDS = ("posterior", "bootstrap", "scale")
 SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
-LEARN = ("exponent", "mu", "lapse")  # as measured best for people's answers: docs/calibration.md
-MANY_ANSWERS = 30_000  # from which two chains have to do
 MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # beyond which a posterior takes very long
-REPLICATES = 200
 FOLDS, FOLD_REPLICATES = 5, 50  # of a bootstrap that predicts held-out answers
 FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
 MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
 FEWEST_SAMPLES = 20  # maps
 FALLBACK = 2  # dimensions, where the answers do not tell
 
-# First keys of seeds; predict_held_out takes 1.
-_MAKER, _SAMPLE = 0, 2
-_DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE = range(11, 16)
+# First keys of seeds. The maps are drawn from the seed itself, as `tercet posterior` draws them:
+# makers have keys below 10 of their own.
+_DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE, _HELD_OUT, _SAMPLE = range(11, 18)
 
 
 def analyse(
@@ -145,9 +142,7 @@ def analyse(
     if kind == "scale":
         reading = _by_value(reading)
     triplets = reading.triplets
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
+    made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
     ensemble = made.ensemble
     certain = certainty(
         ensemble,
@@ -171,7 +166,7 @@ def analyse(
         held_out=made.held_out,
         lack_of_fit=made.fit,
         suggestions=_suggest(kind, ensemble, triplets, settings),
-        cautions=_be_careful(reading, check, caught, made),
+        cautions=_be_careful(reading, check, made),
         settings=settings,
         versions=versions(),
         seconds=time.monotonic() - begun,
@@ -223,18 +218,16 @@ def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
     return "posterior", "it was the best calibrated in simulations and on people's answers"
 
 
-def make_maker(kind: str, triplets: Triplets, d: int, settings: Settings) -> Maker:
+def make_maker(kind: str, d: int, settings: Settings) -> Maker:
     """What draws the maps in d dimensions: the recommended model."""
-    how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
-    how["random_state"] = _rng(settings, _MAKER)
-    if kind == "posterior":
-        if len(triplets) > MANY_ANSWERS:
-            how |= {"n_samples": 500, "n_chains": 2}
-        if settings.samples is not None:
-            how["n_samples"] = settings.samples
-        return Posterior(CKL(d), learn=LEARN, **how)
-    unit = "screen" if triplets.shares_screens else "answer"
-    return Bootstrap(CKL(d, penalty=0.25), settings.samples or REPLICATES, unit=unit, **how)
+    maker = Posterior if kind == "posterior" else Bootstrap
+    return maker(
+        d,
+        n_samples=settings.samples,
+        random_state=settings.seed,
+        n_jobs=settings.n_jobs,
+        progress=settings.progress,
+    )
 
 
 class _Made(NamedTuple):
@@ -249,14 +242,14 @@ class _Made(NamedTuple):
     scale: PerceptualScale | None = None
     goodness: GoodnessOfFit | None = None
     undecided: bool = False  # whether the dimension could not even be estimated
+    said: tuple[str, ...] = ()  # while the scale was made
 
 
 def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     estimate, note = _estimate(triplets, settings)
     d = settings.dimension or _shown(estimate)
     undecided = estimate is None and settings.dimension is None
-    learned = count_screens_once(triplets) if kind == "posterior" else triplets
-    maker = make_maker(kind, triplets, d, settings).fit(learned)
+    maker = make_maker(kind, d, settings)._fit_quietly(triplets)  # the cautions speak
     held_out = _predict(maker, triplets, settings)
     # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
@@ -274,7 +267,11 @@ def _predict(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | 
     if isinstance(maker, Bootstrap):
         maker = clone(maker).set_params(n_samples=FOLD_REPLICATES)
     return predict_held_out(
-        maker, triplets, folds=FOLDS, random_state=settings.seed, progress=settings.progress
+        maker,
+        triplets,
+        folds=FOLDS,
+        random_state=_rng(settings, _HELD_OUT),
+        progress=settings.progress,
     )
 
 
@@ -289,16 +286,21 @@ def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     """Stimuli on a line by signed differences, the model of difference scaling (MLDS)."""
     how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
     size: dict[str, Any] = {} if settings.samples is None else {"n_samples": settings.samples}
-    scale = perceptual_scale(
-        triplets,
-        _values(triplets),
-        random_state=_rng(settings, _SCALE),
-        **how,
-        **size,
-    )
-    goodness = goodness_of_fit(scale, random_state=_rng(settings, _FIT), **how)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scale = perceptual_scale(
+            triplets,
+            _values(triplets),
+            random_state=_rng(settings, _SCALE),
+            **how,
+            **size,
+        )
+        goodness = goodness_of_fit(scale, random_state=_rng(settings, _FIT), **how)
+    kinds = (ConvergenceWarning, DataWarning)
+    messages = (str(each.message) for each in caught if issubclass(each.category, kinds))
+    said = tuple(dict.fromkeys(messages))
     ensemble = Ensemble(scale.samples[:, :, None], names=scale.names, alignment="none")
-    return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness)
+    return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness, said=said)
 
 
 def _by_value(reading: Reading) -> Reading:
@@ -358,7 +360,7 @@ def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate
         return None, "The dimension was given."
     part, note = _part(triplets, settings)
     try:
-        estimate = estimate_dimension(
+        estimate = find_dimension(
             part,
             settings.dimensions,
             thorough=False,
@@ -418,12 +420,7 @@ def _suggest(
     )
 
 
-def _be_careful(
-    reading: Reading,
-    check: AnswerCheck,
-    caught: Sequence[warnings.WarningMessage],
-    made: _Made,
-) -> tuple[str, ...]:
+def _be_careful(reading: Reading, check: AnswerCheck, made: _Made) -> tuple[str, ...]:
     """What to be careful about, gravest first."""
     triplets, diagnostics = reading.triplets, made.diagnostics
     converged = diagnostics is None or diagnostics.agree
@@ -439,7 +436,7 @@ def _be_careful(
         about_guesses(made.held_out),
         about_part(made.dimension, triplets.n_answers),
         made.note if made.undecided else "",
-        *_about_scale(reading, caught, made),
+        *_about_scale(reading, made),
         about_people(check, made.scale),
         *reading.doubts,
         *diagnose(triplets, min_answers=made.ensemble.n_components + 1),
@@ -448,15 +445,12 @@ def _be_careful(
     return tuple(caution for caution in found if caution)
 
 
-def _about_scale(
-    reading: Reading, caught: Sequence[warnings.WarningMessage], made: _Made
-) -> list[str]:
+def _about_scale(reading: Reading, made: _Made) -> list[str]:
     """What was said while the scale was made, and in which order it takes the stimuli."""
     if made.scale is None:  # of maps, the cautions tell it
         return []
-    triplets, kinds = reading.triplets, (ConvergenceWarning, DataWarning)
-    messages = (str(each.message) for each in caught if issubclass(each.category, kinds))
-    said = [message[:1].upper() + message[1:] for message in dict.fromkeys(messages)]
+    triplets = reading.triplets
+    said = [message[:1].upper() + message[1:] for message in made.said]
     if reading.format not in SCALING and _values(triplets) is None:
         order = listing(triplets.names, range(triplets.n_objects), limit=20)
         said.append(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from tercet.analysis.cautions import tell_p
-from tercet.analysis.from_answers import LEARN
 from tercet.analysis.result import Analysis
 from tercet.analysis.words import provisional
+from tercet.recommended import LEARNED
 from tercet.text import counted, joined, percent, were
 from tercet.uncertainty import default_method
 from tercet.uses.certainty import thin
 
 __all__ = ["citations", "methods", "results"]
 
-_LEARNED = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
+_NAMES = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
 _PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
 
 
@@ -80,26 +80,30 @@ def _methods_maker(analysis: Analysis) -> str:
             f"({scale.made.model}; Maloney & Yang, 2003), with intervals from "
             f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
         )
-    if analysis.kind == "bootstrap":
-        unit = analysis.ensemble.provenance["settings"]["unit"]
-        return (
-            "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011) by penalised "
-            f"maximum likelihood; uncertainty is from {analysis.ensemble.n_samples} bootstrap "
-            f"samples of {unit}s, aligned by Procrustes analysis."
-        )
-    found = analysis.diagnostics
-    assert found is not None
     screens = (
-        " The answers of one screen together had the weight of one answer."
+        " Comparisons of one screen were weighted as one choice."
         if analysis.triplets.shares_screens
         else ""
     )
+    if analysis.kind == "bootstrap":
+        settings = analysis.ensemble.provenance["settings"]
+        unit, model = settings["unit"], settings["estimator"]
+        return (
+            "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011; p(near) = "
+            "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) by maximum a posteriori with a standard "
+            f"normal prior over positions, β = {model['exponent']:.3g} and μ = {model['mu']:.3g} "
+            "being those at the maximum of the posterior of all answers; uncertainty is from "
+            f"{analysis.ensemble.n_samples} bootstrap samples of {unit}s, aligned by Procrustes "
+            f"analysis.{screens}"
+        )
+    found = analysis.diagnostics
+    assert found is not None
     disagree = (
         ""
         if found.agree
         else " The chains did not converge, so the map and all probabilities are provisional."
     )
-    learned = joined([_LEARNED[name] for name in LEARN])
+    learned = joined([_NAMES[name] for name in LEARNED])
     return (
         "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
         "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions, "

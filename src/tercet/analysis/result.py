@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tercet.ensemble import Ensemble
 from tercet.io.reading import Reading
 from tercet.posterior.diagnostics import Diagnostics
+from tercet.text import counted
 from tercet.triplets import Triplets
 from tercet.uses.active import Suggestions
 from tercet.uses.certainty import Certainty, Floats, Neighbour
@@ -18,6 +19,9 @@ from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale
+
+if TYPE_CHECKING:
+    from tercet.report.appearance import Groups, Pictures
 
 __all__ = ["Analysis", "Object", "Settings"]
 
@@ -179,7 +183,9 @@ class Analysis:
 
         return as_dict(self)
 
-    def write(self, out: Path | str) -> list[Path]:
+    def write(
+        self, out: Path | str, *, groups: Groups | None = None, pictures: Pictures | None = None
+    ) -> list[Path]:
         """Write the report, and say which files it is; the page comes first.
 
         Parameters
@@ -187,10 +193,16 @@ class Analysis:
         out : Path or str
             A file that ends in .html; or a folder, which gets report.html, report.json, the tables
             as CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
+        groups : mapping, sequence or path, optional
+            Colours on the map: a mapping of names to groups; or the groups of all objects in their
+            order; or a CSV file with the columns object and group.
+        pictures : mapping or path, optional
+            Shown in place of points: a mapping of names to files; or a folder whose files are
+            called like the objects; or a CSV file with the columns object and path.
         """
-        from tercet.report import write_report
+        from tercet.report import read_appearance, write_report
 
-        return write_report(self, out)
+        return write_report(self, out, read_appearance(self.names, groups, pictures))
 
     def _repr_html_(self) -> str:
         from tercet.report import card
@@ -204,5 +216,5 @@ class Analysis:
         shown = "provisional " if self.is_provisional else ""
         return (
             f"Analysis({len(self.triplets)} answers, {len(self.objects)} objects: {shown}"
-            f"{self.kind} in {self.n_components} dimension{'' if self.n_components == 1 else 's'})"
+            f"{self.kind} in {counted(self.n_components, 'dimension')})"
         )

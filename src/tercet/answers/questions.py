@@ -148,6 +148,8 @@ def number_units(triplets: Triplets, unit: str | None = None) -> Index:
             f"they come from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
             "another unit."
         )
+    if unit == "screen":
+        return triplets.number_screens()
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, Self
@@ -45,11 +44,13 @@ from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
 from tercet.ensemble import Ensemble
 from tercet.ensemble.maker import Maker, warn_about_screens
-from tercet.errors import DataWarning, InputError, TercetError
+from tercet.errors import InputError, TercetError
 from tercet.metrics import satisfied, squared_distances
 from tercet.parallel import threads_at_most
+from tercet.posterior.maximum import model_at_maximum
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, record, seed_for
+from tercet.recommended import REPLICATES
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets, as_triplets
 
@@ -59,26 +60,36 @@ __all__ = ["Bootstrap"]
 # second is the number of the replicate, so no replicate depends on how many there are.
 ROWS, STARTS, ALL_ANSWERS, REFERENCE = range(4)
 
+USUAL = 100  # replicates, unless told; of the recommended model there are more
+
 _WARM = "replicates start from the fit to all answers: another bootstrap, blind to other optima"
 
 
 class Bootstrap(Maker):
     """Many embeddings, each of a resample of the answers; how they differ says how sure they are.
 
+    ``Bootstrap(2)`` is the recommended one in two dimensions.
+
     Parameters
     ----------
-    estimator : Embedder
-        Such as ``STE(2)``. Its ``random_state`` is not used.
-    n_samples : int
-        Number of replicates b.
+    estimator : int or Embedder
+        A whole number stands for the recommended model in that dimension: CKL, its exponent and mu
+        where the maximum of the posterior that ``Posterior`` of the same number draws from puts
+        them, without a lapse rate, and with the penalty that is the same prior. They are found in
+        ``fit``, and written in ``ensemble_.model`` and its provenance. An estimator is such as
+        ``STE(2)``; its ``random_state`` is not used.
+    n_samples : int, optional
+        Number of replicates b; by default 100, and 200 of the recommended model.
     fraction : float
         Share r of the units in a replicate: ⌊r·m⌋ of m are drawn uniformly.
     replace : bool, optional
         Whether with replacement; by default only when fraction is 1.
-    unit : {"answer", "observer", "screen"}
-        What is drawn: answers one by one, or all answers of an observer or a screen together.
-        Where all weights are whole numbers they are counts, and every vote is an answer; other
-        weights travel with their rows.
+    unit : {"answer", "observer", "screen"}, optional
+        What is drawn: answers one by one, or all answers of an observer or a screen together; by
+        default screens where answers share them, else answers. Unless it is "answer", the answers
+        of a screen are weighed as one choice, see `tercet.answers.screens`. Where all weights are
+        whole numbers they are counts, and every vote is an answer; other weights travel with their
+        rows.
     parametric : bool
         Draw new answers to the same questions from the model fitted to all answers instead. The
         estimator needs a penalty: draws from an overfitted maximum vary too little.
@@ -116,6 +127,13 @@ class Bootstrap(Maker):
     classes_ : array([-1, 1])
         The answers "far" and "near", in the order of `predict_proba`.
 
+    Notes
+    -----
+    Of 95 % intervals of relative distances, those of ``Bootstrap(2)`` held the truth in 93.6 ± 1.0
+    % of cases (800 answers) and in 94.4 ± 0.6 % (4000 answers; 15 objects, σ = .3, 24 simulated
+    worlds); those of CKL with an exponent of 2 and a penalty of 0.25 in 83.8 and 51.0 %. See
+    docs/bootstrap.md.
+
     Examples
     --------
     >>> import tercet as tc
@@ -127,12 +145,12 @@ class Bootstrap(Maker):
 
     def __init__(
         self,
-        estimator: Embedder,
-        n_samples: int = 100,
+        estimator: Embedder | int,
+        n_samples: int | None = None,
         *,
         fraction: float = 1.0,
         replace: bool | None = None,
-        unit: str = "answer",
+        unit: str | None = None,
         parametric: bool = False,
         alignment: str = "scale",
         correction: bool = False,
@@ -159,7 +177,7 @@ class Bootstrap(Maker):
         self.checkpoint = checkpoint
 
     @classmethod
-    def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
+    def paper(cls, estimator: Embedder | int, random_state: Seed = None, **changes: Any) -> Self:
         """The paper's settings (section 5): 20 subsamples of 40 %, laid on one of them.
 
         The paper's π is ``ensemble_.triplet_probability(Q, method="paper")``.
@@ -182,48 +200,86 @@ class Bootstrap(Maker):
             Goes before the estimator's.
         """
         check_settings(self)
-        n_objects = self.estimator.n_objects if n_objects is None else n_objects
+        estimator = self.embedder
+        n_objects = estimator.n_objects if n_objects is None else n_objects
         if isinstance(X, StreamedTriplets):
             return self._fit_stream(as_stream(X, y, n_objects))
         triplets = oriented(as_triplets(X, n_objects), y)
-        need_room(triplets.n_objects, self.estimator.n_components, self.n_samples)
-        warn_about(triplets, min_answers=self.estimator.n_components + 1, stacklevel=3)
-        if self.unit == "answer":
+        warn_about(triplets, min_answers=estimator.n_components + 1, stacklevel=3)
+        if self.unit_of(triplets) == "answer":
             instead = " and parametric=False" if self.parametric else ""
             cure = f"use unit='screen'{instead}"
             warn_about_screens(triplets, "are drawn one by one here", cure)
-        task = self._task(triplets)
+        outcome = self._replicate(triplets)
+        warn_about_replicates(outcome, type(estimator).__name__, stacklevel=3)
+        return self
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def unit_of(self, triplets: Triplets) -> str:
+        """What is drawn of these answers: screens where they share them, unless told."""
+        return "answer" if self.parametric else super().unit_of(triplets)
+
+    def _fit_quietly(self, triplets: Triplets) -> Self:
+        check_settings(self)
+        self._replicate(triplets)
+        return self
+
+    def _replicate(self, triplets: Triplets) -> Outcome:
+        """Embed the replicates and keep them; returns what became of them."""
+        need_room(triplets.n_objects, self.embedder.n_components, self._count())
+        triplets = self.weigh(triplets)
+        settled = self.settle(triplets)
+        estimator, count = settled.embedder, settled._count()
+        task = settled._task(triplets)
         share = task.size / task.units.number if not self.parametric else 1.0
-        work = math.ceil(self.n_samples * share * len(task.every))
-        device = self.estimator.settle_device(self.device, work)
-        more = {f"{self.unit}s": task.units.rows, f"sizes of {self.unit}s": task.units.ends}
+        work = math.ceil(count * share * len(task.every))
+        device = estimator.settle_device(self.device, work)
+        unit = settled.unit
+        more = {f"{unit}s": task.units.rows, f"sizes of {unit}s": task.units.ends}
         with (
-            self._open_checkpoint(triplets, more | {"device": device}) as checkpoint,
-            progress_bar(self.n_samples, "replicates", self.progress) as bar,
+            settled._open_checkpoint(triplets, more | {"device": device}) as checkpoint,
+            progress_bar(count, "replicates", self.progress) as bar,
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
-            entropy, numbers = checkpoint.entropy, range(self.n_samples)
-            shape = triplets.n_objects, self.estimator.n_components
-            full = self._fit_all(task, entropy, checkpoint, device)
-            draw, spread = self._draw(triplets, task, full)
+            entropy, numbers = checkpoint.entropy, range(count)
+            shape = triplets.n_objects, estimator.n_components
+            full = settled._fit_all(task, entropy, checkpoint, device)
+            draw, spread = settled._draw(triplets, task, full)
             subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
-            solver = self.estimator.solver(init, device)
+            solver = estimator.solver(init, device)
 
             def fit(some: list[int]) -> Generator[Fit, None, None]:
                 chosen = subsets.only(some), [seeds[k] for k in some]
                 return fit_anywhere(solver, task.problem, *chosen, self.n_jobs)
 
-            fits = _in_order(fit_replicates(checkpoint, shape, self.n_samples, fit), bar.update)
-        outcome = classify(fits, self.estimator.objective(), triplets, subsets)
+            fits = _in_order(fit_replicates(checkpoint, shape, count, fit), bar.update)
+        outcome = classify(fits, estimator.objective(), triplets, subsets)
+        if self.correction and full and estimator.objective().runs_away:
+            outcome = outcome._replace(void=bool(satisfied(full.embedding, triplets).all()))
         about = {"n_answers": len(task.every), "device": device}
-        return self._keep(fits, outcome, full, spread, triplets.names, entropy, about)
+        self._keep(settled, fits, outcome, full, spread, triplets.names, entropy, about)
+        return outcome
 
-    # --- inside -------------------------------------------------------------------------------
+    def _count(self) -> int:
+        """Replicates to make."""
+        if self.n_samples is not None:
+            return self.n_samples
+        return USUAL if isinstance(self.estimator, Embedder) else REPLICATES
+
+    def settle(self, weighed: Triplets) -> Self:
+        """The same with the number, the unit and the estimator that these answers lead to."""
+        estimator = self.estimator
+        if not isinstance(estimator, Embedder):
+            estimator = model_at_maximum(weighed, int(estimator))
+        changes = {"n_samples": self._count(), "unit": self.unit_of(weighed)}
+        return type(self)(**(self.get_params(deep=False) | changes | {"estimator": estimator}))
 
     def _keep(
         self,
+        settled: Self,
         fits: Sequence[Fit],
         outcome: Outcome,
         full: Fit | None,
@@ -231,8 +287,8 @@ class Bootstrap(Maker):
         names: tuple[str, ...] | None,
         entropy: int,
         about: dict[str, Any],
-    ) -> Self:
-        """Make the ensemble of the replicates that are kept, and warn about the others."""
+    ) -> None:
+        """Make the ensemble of the replicates that are kept."""
         if not outcome.kept:
             raise TercetError(f"all {len(fits)} replicates failed: {fits[0].reason}.")
         kept = [fits[k] for k in outcome.kept]
@@ -241,7 +297,7 @@ class Bootstrap(Maker):
         self.ensemble_ = Ensemble(
             draws,
             statistics={"loss": np.array([fit.loss for fit in kept])},
-            model=self.estimator.model(),
+            model=settled.embedder.model(),
             names=names,
             alignment=ALIGNMENTS[self.alignment],
             reference=draws[chosen] if self.alignment == "paper" else None,
@@ -249,7 +305,7 @@ class Bootstrap(Maker):
             spread=spread,
             provenance=record(
                 "bootstrap",
-                self,
+                settled,
                 entropy,
                 counts=outcome.counts,
                 **about,
@@ -258,45 +314,54 @@ class Bootstrap(Maker):
         )
         self.n_failed_ = outcome.counts["failed"]
         self.classes_ = np.array([-1, 1])
-        warn_about_replicates(outcome, type(self.estimator).__name__, stacklevel=4)
-        return self
 
     def _fit_stream(self, stream: StreamedTriplets) -> Self:
         """Embed replicates of answers on disk."""
-        if self.parametric or self.unit != "answer":
+        estimator, count = self.estimator, self._count()
+        if not isinstance(estimator, Embedder):
+            raise InputError(
+                f"Bootstrap({estimator}) looks for the parameters of its model among answers in "
+                f"memory: name a model, such as Bootstrap(CKL({estimator}, penalty=0.5)), or read "
+                "the answers into memory with tc.read_triplets."
+            )
+        if self.parametric or self.unit not in (None, "answer"):
             raise InputError(
                 "a stream is resampled answer by answer: leave out unit and parametric, or read "
                 "the answers into memory with tc.read_triplets."
             )
-        need_room(stream.n_objects, self.estimator.n_components, self.n_samples)
-        warn_about(stream, min_answers=self.estimator.n_components + 1, stacklevel=4)
+        need_room(stream.n_objects, estimator.n_components, count)
+        warn_about(stream, min_answers=estimator.n_components + 1, stacklevel=4)
+        changes = {"n_samples": count, "unit": "answer"}
+        settled = type(self)(**(self.get_params(deep=False) | changes))
         with (
-            self._open_checkpoint(stream, {"device": "cpu"}) as checkpoint,
-            progress_bar(self.n_samples, "replicates", self.progress) as bar,
+            settled._open_checkpoint(stream, {"device": "cpu"}) as checkpoint,
+            progress_bar(count, "replicates", self.progress) as bar,
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
-            entropy, numbers = checkpoint.entropy, range(self.n_samples)
-            shape = stream.n_objects, self.estimator.n_components
+            entropy, numbers = checkpoint.entropy, range(count)
+            shape = stream.n_objects, estimator.n_components
             keys = [(ROWS, k) for k in numbers]
             replicates = StreamReplicates(stream, self.fraction, self.replaces, entropy, keys)
             full, spread = None, 1.0
             if self.correction or self.warm_start:
                 rng = np.random.default_rng(seed_for(entropy, ALL_ANSWERS))
-                alone = self.estimator.solver(device=self.device)
+                alone = estimator.solver(device=self.device)
                 full = fit_once(checkpoint, shape, lambda: alone.solve(stream, rng))
             if self.correction:
                 spread = math.sqrt(replicates.size / (replicates.n_answers - replicates.size))
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
-            solver = self.estimator.solver(init, self.device)
+            solver = estimator.solver(init, self.device)
 
             def fit(some: list[int]) -> Generator[Fit, None, None]:
                 return fit_streams(solver, replicates, seeds, some, self.n_jobs)
 
-            fits = _in_order(fit_replicates(checkpoint, shape, self.n_samples, fit), bar.update)
-        outcome = classify(fits, self.estimator.objective(), stream, replicates)
+            fits = _in_order(fit_replicates(checkpoint, shape, count, fit), bar.update)
+        outcome = classify(fits, estimator.objective(), stream, replicates)
         about = {"n_answers": replicates.n_answers, "device": "cpu"}
-        return self._keep(fits, outcome, full, spread, stream.names, entropy, about)
+        self._keep(settled, fits, outcome, full, spread, stream.names, entropy, about)
+        warn_about_replicates(outcome, type(estimator).__name__, stacklevel=4)
+        return self
 
     def _task(self, triplets: Triplets) -> _Task:
         """What replicates choose rows from: the answers and, if parametric, their opposites."""
@@ -307,8 +372,9 @@ class Bootstrap(Maker):
             rows = np.concatenate([rows, oriented(triplets, np.full(len(rows), -1)).array])
             weights = None if weights is None else np.tile(weights, 2)
         every = np.arange(len(triplets)) if counts is None else triplets.each_vote()
-        units = find_units(triplets, self.unit)
-        size = sample_size(self.fraction, units.number, self.unit)
+        unit = self.unit_of(triplets)
+        units = find_units(triplets, unit)
+        size = sample_size(self.fraction, units.number, unit)
         problem = build_problem(rows, triplets.n_objects, weights)
         return _Task(problem, counts, every, units, size)
 
@@ -320,8 +386,8 @@ class Bootstrap(Maker):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
         work = task.problem, [task.every], [seed]
-        solver = self.estimator.solver(None, device)
-        shape = task.problem.n_objects, self.estimator.n_components
+        solver = self.embedder.solver(None, device)
+        shape = task.problem.n_objects, self.embedder.n_components
         fit = fit_once(checkpoint, shape, lambda: solver.solve_subsets(*work)[0])
         if not is_finite(fit):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
@@ -331,18 +397,11 @@ class Bootstrap(Maker):
         """How a replicate is drawn, and how much to spread it about the centre."""
         if self.parametric and full:
             near, far = squared_distances(full.embedding, triplets)
-            model, d = self.estimator.model(), self.estimator.n_components
+            model, d = self.embedder.model(), self.embedder.n_components
             return draw_answers(model.probability(near, far, d), task.counts), 1.0
         draw = resample(task.units, task.size, self.replaces)
         if not (self.correction and full):
             return draw, 1.0
-        if self.estimator.objective().runs_away and satisfied(full.embedding, triplets).all():
-            warnings.warn(
-                "the embedding of all answers satisfies every one of them, so its size means "
-                "nothing, and correction=True with it; add a penalty, such as penalty=1/30.",
-                DataWarning,
-                stacklevel=3,
-            )
         return draw, math.sqrt(task.size / (task.units.number - task.size))
 
     @property

@@ -14,7 +14,7 @@ from tercet.bootstrap.resampling import Replicates
 from tercet.checkpoint import Checkpoint
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective
-from tercet.errors import ConvergenceWarning, SeparableWarning
+from tercet.errors import ConvergenceWarning, DataWarning, SeparableWarning
 from tercet.limits import LARGEST_NUMBER
 from tercet.metrics import satisfied
 from tercet.models.base import Array
@@ -95,6 +95,7 @@ class Outcome(NamedTuple):
     kept: list[int]
     counts: dict[str, int]
     reason: str  # why the first that did not converge stopped
+    void: bool = False  # whether a correction means nothing: no answer contradicts the map of all
 
 
 def classify(
@@ -125,6 +126,13 @@ def warn_about_replicates(outcome: Outcome, name: str, stacklevel: int = 2) -> N
     """Say what the user of the estimator of that name should know, in a warning or two."""
     counts, messages = outcome.counts, []
     total = counts["replicates"]
+    if outcome.void:
+        warnings.warn(
+            "the embedding of all answers satisfies every one of them, so its size means "
+            "nothing, and correction=True with it; add a penalty, such as penalty=1/30.",
+            DataWarning,
+            stacklevel=stacklevel,
+        )
     if counts["failed"]:
         messages.append(f"{counts['failed']} of {total} replicates failed and were left out")
     if counts["not_converged"]:

@@ -62,7 +62,9 @@ def find_units(triplets: Triplets, unit: str) -> Units:
             f"from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
             "unit='answer'."
         )
-    _, number = np.unique(labels, return_inverse=True)
+    number = triplets.number_screens()
+    if unit == "observer":
+        number = np.unique(labels, return_inverse=True)[1].reshape(-1)
     sizes = np.bincount(number)
     if len(sizes) < 2:
         raise InputError(f"unit={unit!r} needs two {unit}s or more, and all answers are from one.")

@@ -20,11 +20,11 @@ ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "n
 class Settings(Protocol):
     """Those of a `Bootstrap`; see there."""
 
-    estimator: Embedder
-    n_samples: int
+    estimator: Embedder | int
+    n_samples: int | None
     fraction: float
     replace: bool | None
-    unit: str
+    unit: str | None
     parametric: bool
     alignment: str
     correction: bool
@@ -33,21 +33,26 @@ class Settings(Protocol):
     device: str | None
 
     @property
+    def embedder(self) -> Embedder:
+        """The estimator that is meant."""
+
+    @property
     def replaces(self) -> bool:
         """Whether units are drawn with replacement."""
 
 
 def check_settings(boot: Settings) -> None:
     """Raise an error that names the first setting that makes no sense."""
-    estimator = boot.estimator
-    is_embedder = isinstance(estimator, Embedder)
-    require(boot, "estimator", is_embedder, "an unfitted estimator such as STE(2)")
+    valid = isinstance(boot.estimator, Embedder) or is_count(boot.estimator)
+    require(boot, "estimator", valid, "a number of dimensions, or an estimator such as STE(2)")
+    estimator = boot.embedder
     estimator._check_parameters()
-    require(boot, "n_samples", is_count(boot.n_samples), "a positive whole number")
+    valid = boot.n_samples is None or is_count(boot.n_samples)
+    require(boot, "n_samples", valid, "a positive whole number")
     valid = is_number(boot.fraction) and 0.0 < boot.fraction <= 1.0
     require(boot, "fraction", valid, "a number above 0 and up to 1")
     require(boot, "replace", boot.replace in (None, True, False), "True, False or None")
-    require(boot, "unit", boot.unit in UNITS, _either(UNITS))
+    require(boot, "unit", boot.unit in (None, *UNITS), _either(UNITS))
     require(boot, "alignment", boot.alignment in ALIGNMENTS, _either(ALIGNMENTS))
     count_threads(boot.n_jobs)
     if boot.device is not None:
@@ -70,8 +75,8 @@ def check_settings(boot: Settings) -> None:
 
 
 def _check_parametric(boot: Settings) -> None:
-    objective, name = boot.estimator.objective(), type(boot.estimator).__name__
-    if boot.fraction != 1.0 or boot.replace is not None or boot.unit != "answer":
+    objective, name = boot.embedder.objective(), type(boot.embedder).__name__
+    if boot.fraction != 1.0 or boot.replace is not None or boot.unit not in (None, "answer"):
         raise InputError(
             "parametric=True draws new answers to all questions instead of resampling: leave "
             "out fraction, replace and unit."
@@ -81,7 +86,7 @@ def _check_parametric(boot: Settings) -> None:
             f"parametric=True draws answers from a model's probabilities, and {name} has none; "
             "use STE(2, penalty=1/30), TSTE or CKL, or parametric=False."
         )
-    if objective.penalty <= 0.0:
+    if objective.penalty <= 0.0 and isinstance(boot.estimator, Embedder):
         raise InputError(
             f"parametric=True needs a penalty, such as {name}({objective.n_components}, "
             "penalty=1/30): the maximum of the likelihood fits the noise too, and answers "

@@ -25,7 +25,8 @@ from tercet.cli.output import emit
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet bootstrap answers.csv -o map.npz               100 resamples of all answers
+tercet bootstrap answers.csv -o map.npz               200 resamples, the recommended model
+tercet bootstrap answers.csv --model soe              any other model
 tercet bootstrap answers.csv --unit observer          of observers: is it true of other people?
 tercet bootstrap answers.csv --paper --csv            the paper's settings; points as CSV
 """
@@ -39,16 +40,18 @@ def add_to(commands: Any) -> None:
         run,
         help="a map with error bars from resamples of the answers; takes every model",
         description=(
-            "Embed many resamples of the answers; how the maps differ says how sure they are. "
-            "Takes every model, and resamples of observers or screens where answers belong "
-            "together."
+            "Embed many resamples of the answers; how the maps differ says how sure they are. The "
+            "default is the crowd kernel, its exponent and mu where the answers put them. Takes "
+            "every model, and resamples of observers or screens where answers belong together."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
-    add_model(parser, "ste")
-    add_penalty_option(parser, ", and with --paper")
-    parser.add_argument("--samples", type=several, metavar="N", help="resamples (default: 100)")
+    add_model(parser, "ckl, with --paper ste")
+    add_penalty_option(parser, ", and with --paper; with --model only")
+    parser.add_argument(
+        "--samples", type=several, metavar="N", help="resamples (default: 200; 100 with --model)"
+    )
     parser.add_argument(
         "--fraction",
         type=share_of_one,
@@ -83,29 +86,33 @@ def run(options: argparse.Namespace) -> int:
     changes = {name: value for name, value in given.items() if value is not None}
     if options.paper and (changes or options.penalty):
         raise InputError("--paper settles --samples, --fraction, --unit and --penalty; leave them.")
+    if options.model is None and options.penalty is not None and not options.paper:
+        raise InputError("--penalty is for a --model; the recommended one has its own.")
     triplets = load_answers(options).triplets
-    penalty = 0.0 if options.paper else options.penalty
-    estimator = penalised(options.model or "ste", options.dim, penalty)
     kept = {"checkpoint": options.checkpoint, "device": options.device}
     effort = effort_of(options) | kept
     if options.paper:
-        maker = Bootstrap.paper(estimator, **effort)
+        maker = Bootstrap.paper(penalised(options.model or "ste", options.dim, 0.0), **effort)
+    elif options.model is None:
+        maker = Bootstrap(options.dim, **changes, **effort)
     else:
-        unit = "screen" if triplets.shares_screens else "answer"
-        maker = Bootstrap(estimator, **({"unit": unit} | changes), **effort)
+        estimator = penalised(options.model, options.dim, options.penalty)
+        maker = Bootstrap(estimator, **changes, **effort)
     ensemble = maker.fit(triplets).ensemble_
     save_map(options, ensemble)
-    made = (
-        f"{type(estimator).__name__}, {maker.n_samples} resamples of {maker.fraction:.0%} of the "
-        f"{maker.unit}s"
-    )
+    settings = ensemble.provenance["settings"]
+    model, count, unit = (settings[name] for name in ("estimator", "n_samples", "unit"))
+    known = ""
+    if options.model is None and not options.paper:
+        known = f" with exponent {model['exponent']:.3g} and mu {model['mu']:.3g}"
+    made = f"{model['class']}{known}, {count} resamples of {maker.fraction:.0%} of the {unit}s"
     failed = f" ({maker.n_failed_} could not be fitted)" if maker.n_failed_ else ""
     more = {
-        "model": type(estimator).__name__,
-        "penalty": estimator.penalty,
-        "n_samples": maker.n_samples,
+        "model": model["class"],
+        "penalty": model.get("penalty", 0.0),
+        "n_samples": count,
         "fraction": maker.fraction,
-        "unit": maker.unit,
+        "unit": unit,
         "n_failed": maker.n_failed_,
     }
     emit(options, describe_map(options, ensemble, [f"{made}{failed}."], more))

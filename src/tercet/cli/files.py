@@ -13,11 +13,23 @@ from typing import NamedTuple
 
 from tercet.cli.output import writing
 
-__all__ = ["check_files", "input_file", "inputs_of", "output_file", "output_place"]
+__all__ = [
+    "check_files",
+    "input_file",
+    "input_place",
+    "inputs_of",
+    "output_file",
+    "output_place",
+]
 
 
 def input_file(text: str) -> Path:
     """A file that is read."""
+    return Path(text)
+
+
+def input_place(text: str) -> Path:
+    """A file that is read, or a folder whose files are."""
     return Path(text)
 
 
@@ -69,8 +81,10 @@ def check_files(options: argparse.Namespace) -> None:
 
 
 def inputs_of(options: argparse.Namespace) -> list[Path]:
-    """The files that a command reads."""
-    return [path for path, _ in _given(options, input_file)]
+    """The files that a command reads; of a folder, all that are in it."""
+    places = [path for path, _ in _given(options, input_place)]
+    inside = [file for place in places if place.is_dir() for file in place.iterdir()]
+    return [path for path, _ in _given(options, input_file)] + places + inside
 
 
 def _given(options: argparse.Namespace, kind: Callable[[str], Path]) -> Iterator[Given]:

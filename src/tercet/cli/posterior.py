@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet posterior answers.csv -o map.npz       the recommended model, 4 chains of 1000 maps
+tercet posterior answers.csv -o map.npz       the recommended model
 tercet posterior answers.csv --dim 1 --csv    on a line; points with intervals as CSV
 tercet posterior answers.csv --model ste --learn none --samples 500 --chains 2
 """
@@ -48,15 +48,18 @@ def add_to(commands: Any) -> None:
         description=(
             "Draw maps from what the answers and a prior say together. The recommended model is "
             "the default: the crowd kernel, whose exponent, mu and lapse rate (the share of "
-            "answers given at random) are learned from the answers. The chains are checked, and a "
-            "warning says when not to trust them."
+            "answers given at random) are learned from the answers. Answers of one screen count as "
+            "one choice. The chains are checked, and a warning says when not to trust them."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
     add_model(parser, "ckl, with --paper ste", PROBABILITIES)
     parser.add_argument(
-        "--samples", type=several, metavar="N", help="maps of each chain (default: 1000)"
+        "--samples",
+        type=several,
+        metavar="N",
+        help="maps of each chain (default: 1000; 500 of more than 30 000 answers)",
     )
     parser.add_argument(
         "--warmup",
@@ -64,7 +67,9 @@ def add_to(commands: Any) -> None:
         metavar="N",
         help="maps of each chain that come before and are thrown away (default: 500; 200 on a GPU)",
     )
-    parser.add_argument("--chains", type=count, metavar="N", help="chains (default: 4)")
+    parser.add_argument(
+        "--chains", type=count, metavar="N", help="default: 4; 2 of more than 30 000 answers"
+    )
     parser.add_argument(
         "--learn",
         type=words,
@@ -98,21 +103,22 @@ def run(options: argparse.Namespace) -> int:
     changes = {name: value for name, value in given.items() if value is not None}
     if options.paper and changes:
         raise InputError("--paper settles --samples, --warmup, --chains and --learn; leave them.")
-    model = options.model or ("ste" if options.paper else "ckl")
-    estimator = make_estimator(model, options.dim)
     kept = {"checkpoint": options.checkpoint, "device": options.device}
     effort = effort_of(options) | kept
     if options.paper:
-        maker = Posterior.paper(estimator, **effort)
+        maker = Posterior.paper(make_estimator(options.model or "ste", options.dim), **effort)
+    elif options.model is None:
+        maker = Posterior(options.dim, **changes, **effort)
     else:
+        estimator = make_estimator(options.model, options.dim)
         maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
     maker.fit(load_answers(options).triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)
     more = {
-        "model": type(estimator).__name__,
-        "n_chains": maker.n_chains,
+        "model": type(maker.embedder).__name__,
+        "n_chains": ensemble.n_chains,
         "parameters": learned,
         "diagnostics": None if maker.diagnostics_ is None else maker.diagnostics_.describe(),
     }
@@ -141,11 +147,12 @@ def _parameters(ensemble: Ensemble) -> dict[str, dict[str, float]]:
 
 
 def _about_chains(maker: Posterior) -> str:
-    name, diagnostics = type(maker.estimator).__name__, maker.diagnostics_
-    made = f"{name}, {counted(maker.n_chains, 'chain')}"
+    name, diagnostics = type(maker.embedder).__name__, maker.diagnostics_
+    n_chains = maker.ensemble_.n_chains
+    made = f"{name}, {counted(n_chains, 'chain')}"
     if diagnostics is None:
         return f"{made}, too short to be checked."
     trust = "have not converged" if diagnostics.problems else "agree"
     fewest = min(diagnostics.ess_bulk, diagnostics.ess_tail)
-    verdict = f"They {trust}: R-hat {diagnostics.r_hat:.3f}, w" if maker.n_chains > 1 else "W"
+    verdict = f"They {trust}: R-hat {diagnostics.r_hat:.3f}, w" if n_chains > 1 else "W"
     return f"{made}. {verdict}orth {fewest:.0f} independent draws."

@@ -18,7 +18,7 @@ from tercet.cli.common import (
     several,
     share_of_one,
 )
-from tercet.cli.files import inputs_of, output_place
+from tercet.cli.files import input_file, input_place, inputs_of, output_place
 from tercet.cli.output import say, without_python
 from tercet.tables import to_json
 
@@ -29,6 +29,7 @@ tercet report answers.csv -o report.html        one page: open it, or send it ar
 tercet report answers.csv --dim 2 -o results/   the page, pictures, tables and maps in a folder
 tercet report answers.csv --dimensions 1-12     where 6, the most tried by default, may be too few
 tercet report answers.csv --columns anchor=probe,near=chosen,far=other -o report.html
+tercet report answers.csv --groups groups.csv --pictures stimuli -o report.html
 tercet report answers.csv --json                everything for machines, and no page
 """
 
@@ -79,6 +80,19 @@ def add_to(commands: Any) -> None:
         "--questions", type=natural_number, default=10, metavar="N", help="to suggest (default: 10)"
     )
     parser.add_argument(
+        "--groups",
+        type=input_file,
+        metavar="FILE",
+        help="colours on the map: a CSV file with the columns object and group",
+    )
+    parser.add_argument(
+        "--pictures",
+        type=input_place,
+        metavar="PATH",
+        help="pictures of the objects: a folder with a file named after each, or a CSV file with "
+        "the columns object and path",
+    )
+    parser.add_argument(
         "-o",
         "--out",
         type=output_place,
@@ -95,16 +109,19 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Analyse, write the page, and say what is on it."""
     from tercet.analysis import analyse
-    from tercet.report import check_target
+    from tercet.report import check_target, read_appearance, write_report
 
     out = options.out
     if out is None and not options.json:
         out = Path(f"{options.file.name.partition('.')[0] or 'answers'}.html")
     if out is not None:
         check_target(out, *inputs_of(options))
-
+    reading = load_answers(options)
+    many = reading.triplets.n_objects
+    names = reading.triplets.names or tuple(map(str, range(many)))
+    appearance = read_appearance(names, options.groups, options.pictures)
     analysis = analyse(
-        load_answers(options),
+        reading,
         dimension=options.dim,
         dimensions=options.dimensions,
         samples=options.samples,
@@ -116,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
         progress=progress_of(options),
     )
     if out is not None:
-        written = analysis.write(out)
+        written = write_report(analysis, out, appearance)
     if options.json:
         print(to_json(analysis.to_dict()))
     else:

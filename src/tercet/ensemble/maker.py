@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from tercet.answers.screens import weigh_screens
 from tercet.checkpoint import Checkpoint, PathLike, open_checkpoint
+from tercet.embedder import Embedder
 from tercet.ensemble.ensemble import Ensemble
 from tercet.errors import DataWarning
 from tercet.provenance import Seed, describe
+from tercet.recommended import resolve
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets
 from tercet.uncertainty import Floats
@@ -23,10 +26,17 @@ __all__ = ["Maker"]
 
 
 class Maker(BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator whose ``fit`` makes an ``ensemble_`` of answers."""
+    """A scikit-learn estimator whose ``fit`` makes an ``ensemble_`` of answers.
+
+    ``fit`` is for users: it checks the answers and says what is wrong with them and with the
+    result. ``_fit_quietly`` is the same for answers that were checked and diagnosed before, and
+    says nothing.
+    """
 
     ensemble_: Ensemble
     classes_: NDArray[np.int64]
+    estimator: Embedder | int
+    unit: str | None
     random_state: Seed
     checkpoint: PathLike | None
 
@@ -46,6 +56,31 @@ class Maker(BaseEstimator):  # type: ignore[misc]
         has_answers = ensemble.model is not None and ensemble.model.is_probability
         ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
         return np.where(ask(Q) > 0.5, 1, -1)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The estimator that is meant: a number stands for the recommended one."""
+        return resolve(self.estimator)
+
+    def in_dimension(self, n_components: int) -> Self:
+        """An unfitted copy for maps of that dimension."""
+        key = "estimator__n_components" if isinstance(self.estimator, Embedder) else "estimator"
+        copy: Self = clone(self).set_params(**{key: n_components})
+        return copy
+
+    def unit_of(self, triplets: Triplets) -> str:
+        """What these answers are taken as: screens where they share them, unless told."""
+        if self.unit is not None:
+            return self.unit
+        return "screen" if triplets.shares_screens else "answer"
+
+    def weigh(self, triplets: Triplets) -> Triplets:
+        """The answers with the weights that they have here: a screen counts as one choice."""
+        return triplets if self.unit_of(triplets) == "answer" else weigh_screens(triplets)
+
+    def _fit_quietly(self, triplets: Triplets) -> Self:
+        """Fit to answers that were checked before, without any warning."""
+        raise NotImplementedError
 
     def _open_checkpoint(
         self, answers: Triplets | StreamedTriplets, more: Mapping[str, Any]

@@ -5,6 +5,7 @@ from tercet.plots.active import plot_learning
 from tercet.plots.chains import plot_rank, plot_trace
 from tercet.plots.compare import plot_models
 from tercet.plots.dimension import plot_dimension
+from tercet.plots.distances import plot_distances
 from tercet.plots.maps import plot_map, plot_pairs
 from tercet.plots.observers import plot_observers
 from tercet.plots.plan import plot_plan
@@ -15,6 +16,7 @@ from tercet.plots.uncertainty import plot_uncertainty
 
 __all__ = [
     "plot_dimension",
+    "plot_distances",
     "plot_learning",
     "plot_map",
     "plot_models",

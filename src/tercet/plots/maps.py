@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MARKERS = ("o", "s", "^", "D")  # of groups: the next one when the colours are used up
+
 _SIDE = 6.0  # inches, of a map
 _PANEL, _WIDEST = 3.2, 14.0  # inches: of one map among several, and of all of them
 _ROW, _TALLEST = 0.17, 12.0  # inches: of a named interval, and of all of them
@@ -54,7 +56,7 @@ def plot_map(
         and those without room are left out: nothing is covered. They are placed for the size that
         the axes have now, so make titles and other axes of the figure first.
     groups : (n,) array, optional
-        One colour for each distinct value.
+        One colour for each distinct value, in their order; of more than seven, shapes differ too.
     level : float
         Share of a point's distribution that its ellipse or interval holds.
     dimensions : pair of int
@@ -67,9 +69,9 @@ def plot_map(
     matplotlib Axes
     """
     shown = lay_out(embedding, names, level, dimensions)
-    colours = _colours(groups, len(shown.points))
+    colours, markers = looks(groups, len(shown.points))
     ax = new_axes(_SIDE, _height(shown)) if ax is None else ax
-    _draw(ax, shown, colours)
+    _draw(ax, shown, colours, markers)
     if shown.intervals is None:
         ax.set_aspect("equal", adjustable="datalim")
     ax.autoscale_view()
@@ -113,7 +115,7 @@ def plot_pairs(
     """
     space = read_space(embedding, names, level)
     pairs = _pairs(space)
-    colours = _colours(groups, len(space.points))
+    colours, markers = looks(groups, len(space.points))
     drawn = _new_half(pairs) if axes is None else list(axes)
     if len(drawn) != len(pairs):
         raise InputError(
@@ -123,7 +125,7 @@ def plot_pairs(
     maps = [view(space, level, pair) for pair in pairs]
     reach = _MARGIN * max(_reach(shown) for shown in maps)
     for ax, shown, (x, y) in zip(drawn, maps, pairs, strict=True):
-        _draw(ax, shown, colours, f"-{x}-{y}")
+        _draw(ax, shown, colours, markers, f"-{x}-{y}")
         ax.set_aspect("equal", adjustable="box")
         ax.set_xlim(*_around(shown.points[:, 0], reach))
         ax.set_ylim(*_around(shown.points[:, 1], reach))
@@ -140,13 +142,15 @@ def plot_pairs(
 # --- what to draw -----------------------------------------------------------------------------
 
 
-def _colours(groups: ArrayLike | None, n: int) -> list[str]:
+def looks(groups: ArrayLike | None, n: int) -> tuple[list[str], list[str]]:
+    """The colours and the markers of n points, one of each for every group."""
     codes = np.zeros(n, dtype=int)
     if groups is not None:
         codes = np.unique(np.asarray(groups), return_inverse=True)[1]
         if codes.shape != (n,):
             raise InputError(f"there are {n} points but groups of shape {codes.shape}.")
-    return [COLOURS[code % len(COLOURS)] for code in codes]
+    colours = [COLOURS[code % len(COLOURS)] for code in codes]
+    return colours, [MARKERS[code // len(COLOURS) % len(MARKERS)] for code in codes]
 
 
 def _pairs(space: Space) -> list[tuple[int, int]]:
@@ -193,7 +197,9 @@ def _title(dimension: int, share: float) -> str:
 # --- drawing ----------------------------------------------------------------------------------
 
 
-def _draw(ax: Axes, shown: Map, colours: Sequence[str], suffix: str = "") -> None:
+def _draw(
+    ax: Axes, shown: Map, colours: Sequence[str], markers: Sequence[str], suffix: str = ""
+) -> None:
     """Draw points and ellipses or intervals, each an artist with its gid."""
     from matplotlib.lines import Line2D
 
@@ -206,7 +212,7 @@ def _draw(ax: Axes, shown: Map, colours: Sequence[str], suffix: str = "") -> Non
             bar.set(marker="o", markersize=2.4, markevery=[1])
             ax.add_line(bar)
     for i, (x, y) in enumerate(shown.points.tolist()):
-        dot = Line2D([x], [y], color=colours[i], ls="", marker="o", zorder=2)
+        dot = Line2D([x], [y], color=colours[i], ls="", marker=markers[i], zorder=2)
         dot.set(markersize=4.2, markeredgewidth=0.5, gid=f"object-{i}{suffix}")
         ax.add_line(dot)
     ax.set_xticks([])  # rotation and, for most models, scale have no meaning

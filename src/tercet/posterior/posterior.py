@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device, find_device
+from tercet.answers.screens import need_screens
 from tercet.checkpoint import PathLike
 from tercet.diagnosis import warn_about
 from tercet.embedder import Embedder, is_count, need_room, oriented, require
@@ -23,6 +24,7 @@ from tercet.posterior.draw import Drawn, Plan, draw
 from tercet.posterior.priors import DistancePrior, NormalPrior
 from tercet.posterior.settings import check_learn, default_prior
 from tercet.provenance import Seed, record
+from tercet.recommended import LEARNED, chain_sizes
 from tercet.streamed import StreamedTriplets
 from tercet.triplets import Triplets, as_triplets
 
@@ -30,6 +32,7 @@ __all__ = ["Posterior"]
 
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 STARTS = ("mode", "likelihood", "likelihood_as_found")
+UNITS = (None, "screen", "answer")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # where all chains learn from each other
 MANY_CHAINS = 64  # from which on device="auto" takes a GPU
@@ -51,28 +54,38 @@ def _need_room_for(plan: Plan, n_objects: int) -> None:
 class Posterior(Maker):
     """Embeddings drawn from the posterior of a model that is a probability: STE, TSTE or CKL.
 
+    ``Posterior(2)`` is the recommended one in two dimensions.
+
     Parameters
     ----------
-    estimator : STE, TSTE or CKL
-        Its model and dimension. A penalty stands for a prior of variance 1 / (2 penalty); its
-        other parameters are not used.
+    estimator : int, STE, TSTE or CKL
+        A whole number stands for the recommended model in that dimension, CKL with its exponent,
+        mu and lapse rate learned (`tercet.recommended` says why). An estimator stands for its
+        model and dimension; a penalty for a prior of variance 1 / (2 penalty); its other
+        parameters are not used.
     prior : NormalPrior or DistancePrior, optional
         By default points are normal around zero and their variance is learned with them (for a
         model that does not see the size of a map, it is 1).
     sampler : {"hmc", "elliptical_slice", "laplace"}, optional
         Hamiltonian Monte Carlo, the default; elliptical slice sampling, the paper's (the default
         with a DistancePrior); or the Laplace approximation, a quick preview and no more.
-    n_samples : int
-        Draws of each chain.
-    n_chains : int
-        Chains, each from a start of its own; more than one shows whether they agree.
+    n_samples : int, optional
+        Draws of each chain; by default 1000, and 500 for the recommended model of more than
+        30 000 answers.
+    n_chains : int, optional
+        Chains, each from a start of its own; more than one shows whether they agree. By default 4,
+        and 2 for the recommended model of more than 30 000 answers.
     warmup : int, optional
         Draws of each chain that come before and are thrown away; by default 500, 1000 for
         elliptical slice sampling, and 200 on a GPU, where all chains learn from each other.
-    learn : sequence of str, or dict
+    learn : sequence of str, or dict, optional
         What to estimate with the points: "lapse", the share of answers given at random, and for
         CKL "exponent" and "mu". A dict gives the priors: ``{"lapse": (a, b)}`` for Beta(a, b),
-        ``{"exponent": (median, spread)}`` for a log-normal one.
+        ``{"exponent": (median, spread)}`` for a log-normal one. By default all three where the
+        estimator is a number, and nothing where it is an estimator.
+    unit : {"screen", "answer"}, optional
+        "screen" counts all answers of a screen as one choice, see `tercet.answers.screens`, and is
+        the default where answers share screens; "answer" takes them as independent.
     start : {"mode", "likelihood", "likelihood_as_found"}
         Whether chains start near modes of the posterior, or, by elliptical slices only, at maxima
         of the likelihood as in the paper (and always with a DistancePrior). Where there is none,
@@ -115,14 +128,15 @@ class Posterior(Maker):
 
     def __init__(
         self,
-        estimator: Embedder,
+        estimator: Embedder | int,
         *,
         prior: NormalPrior | DistancePrior | None = None,
         sampler: str | None = None,
-        n_samples: int = 1000,
-        n_chains: int = 4,
+        n_samples: int | None = None,
+        n_chains: int | None = None,
         warmup: int | None = None,
-        learn: Sequence[str] | Mapping[str, tuple[float, float]] = (),
+        learn: Sequence[str] | Mapping[str, tuple[float, float]] | None = None,
+        unit: str | None = None,
         start: str = "mode",
         device: str | None = None,
         n_jobs: int | None = None,
@@ -137,6 +151,7 @@ class Posterior(Maker):
         self.n_chains = n_chains
         self.warmup = warmup
         self.learn = learn
+        self.unit = unit
         self.start = start
         self.device = device
         self.n_jobs = n_jobs
@@ -146,7 +161,7 @@ class Posterior(Maker):
         self._check_estimator()
 
     @classmethod
-    def paper(cls, estimator: Embedder, random_state: Seed = None, **changes: Any) -> Self:
+    def paper(cls, estimator: Embedder | int, random_state: Seed = None, **changes: Any) -> Self:
         """The paper's settings (section 5): 500 elliptical-slice draws from the maximum likelihood.
 
         One chain, no warm-up, a known prior variance of 15. The paper's π is
@@ -156,7 +171,7 @@ class Posterior(Maker):
         """
         settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
         settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
-        settings["device"] = "cpu"
+        settings |= {"learn": (), "unit": "answer", "device": "cpu"}
         return cls(estimator, **(settings | {"random_state": random_state} | changes))
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, n_objects: int | None = None) -> Self:
@@ -178,35 +193,51 @@ class Posterior(Maker):
                 "Bootstrap, which takes the stream, or Posterior(...).fit(stream[:]) if they fit "
                 "into memory."
             )
-        n_objects = self.estimator.n_objects if n_objects is None else n_objects
+        n_objects = self.embedder.n_objects if n_objects is None else n_objects
         triplets = oriented(as_triplets(X, n_objects), y)
         warn_about(triplets, min_answers=plan.n_components + 1, stacklevel=3)
-        warn_about_screens(
-            triplets,
-            "the posterior takes them as independent",
-            "keep one answer a screen, or resample screens in a bootstrap (in Python: "
-            "Bootstrap(..., unit='screen'))",
-        )
-        _need_room_for(plan, triplets.n_objects)
-        prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
-        matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
-        with self._open_checkpoint(triplets, matrices) as kept:
-            entropy = kept.entropy
-            drawn = draw(plan, triplets, entropy, self.n_jobs, self.progress, kept)
-        self.diagnostics_: Diagnostics | None = None
-        if plan.sampler != "laplace" and plan.n_samples >= 4:
-            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
-        self.ensemble_ = self._ensemble(plan, drawn, triplets, entropy)
-        self.classes_ = np.array([-1, 1])
+        if self.unit == "screen":
+            need_screens(triplets)
+        if self.unit == "answer":
+            warn_about_screens(triplets, "are taken as independent here", "leave unit='answer' out")
+        self._fit_quietly(triplets)
         self._warn_about_chains(plan)
         return self
 
     # --- inside -------------------------------------------------------------------------------
 
+    def _fit_quietly(self, triplets: Triplets) -> Self:
+        settled = self.settle(len(triplets))
+        plan, weighed = settled._plan(), self.weigh(triplets)
+        _need_room_for(plan, triplets.n_objects)
+        prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
+        matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
+        # The weights say how screens were taken; checkpoints of version 1 know no unit.
+        with settled.set_params(unit=None)._open_checkpoint(weighed, matrices) as kept:
+            entropy = kept.entropy
+            drawn = draw(plan, weighed, entropy, self.n_jobs, self.progress, kept)
+        self.diagnostics_: Diagnostics | None = None
+        if plan.sampler != "laplace" and plan.n_samples >= 4:
+            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
+        self.ensemble_ = self._ensemble(settled, plan, drawn, triplets, entropy)
+        self.classes_ = np.array([-1, 1])
+        return self
+
+    def settle(self, n_rows: int = 0) -> Self:
+        """The same with what a number stands for, and sizes that were left open, written out."""
+        is_named = isinstance(self.estimator, Embedder)
+        sizes = chain_sizes(0 if is_named else n_rows)._asdict()
+        learn = () if is_named else LEARNED
+        given = self.get_params(deep=False)
+        left_open = {"learn": learn, **sizes}
+        changes = {name: value for name, value in left_open.items() if given[name] is None}
+        return type(self)(**(given | {"estimator": self.embedder} | changes))
+
     def _check_estimator(self) -> None:
-        estimator = self.estimator
-        if not isinstance(estimator, Embedder):
-            require(self, "estimator", False, "STE, TSTE or CKL, such as STE(2)")
+        given = self.estimator
+        valid = isinstance(given, Embedder) or is_count(given)
+        require(self, "estimator", valid, "a number of dimensions, or STE, TSTE or CKL, as STE(2)")
+        estimator = self.embedder
         if not estimator.model().is_probability:
             raise InputError(
                 f"{type(estimator).__name__} is a loss, not a probability of answers, so it has no "
@@ -216,16 +247,21 @@ class Posterior(Maker):
     def _plan(self) -> Plan:
         """Check the parameters and settle what they leave open."""
         self._check_estimator()
-        estimator = self.estimator
+        settled = self.settle()
+        estimator, learned = self.embedder, settled.learn
         estimator._check_parameters()
         for name in ("n_samples", "n_chains"):
-            require(self, name, is_count(getattr(self, name)), "a positive whole number")
+            require(settled, name, is_count(getattr(settled, name)), "a positive whole number")
         count_threads(self.n_jobs)
         valid = self.warmup is None or self.warmup == 0 or is_count(self.warmup)
         require(self, "warmup", valid, "a whole number from 0")
         require(self, "start", self.start in STARTS, f"one of {', '.join(map(repr, STARTS))}")
+        require(self, "unit", self.unit in UNITS, "'screen', 'answer' or None")
+        assert settled.n_samples is not None
+        assert settled.n_chains is not None
+        assert learned is not None
         model = estimator.model()
-        learn = check_learn(self.learn, model)
+        learn = check_learn(learned, model)
         prior = default_prior(self.prior, estimator.penalty, model, learn)
         by_distances = isinstance(prior, DistancePrior)
         sampler = self.sampler or ("elliptical_slice" if by_distances else "hmc")
@@ -245,17 +281,17 @@ class Posterior(Maker):
                 f"learn={list(learn)} needs sampler='hmc', not {sampler!r}; or give the estimator "
                 "known values and leave learn out."
             )
-        device = self._device(sampler)
+        device = self._device(sampler, settled.n_chains)
         usual = WARMUP_IN_LOCKSTEP if device == "gpu" else WARMUPS[sampler]
         warmup = usual if self.warmup is None else int(self.warmup)
-        chains = 1 if sampler == "laplace" else int(self.n_chains)
-        count = int(self.n_samples) * (int(self.n_chains) if sampler == "laplace" else 1)
+        chains = 1 if sampler == "laplace" else int(settled.n_chains)
+        count = int(settled.n_samples) * (int(settled.n_chains) if sampler == "laplace" else 1)
         d, start = estimator.n_components, self.start
         return Plan(model, d, prior, learn, sampler, count, chains, warmup, start, device)
 
-    def _device(self, sampler: str) -> str:
+    def _device(self, sampler: str, n_chains: int) -> str:
         """Whether the CPU or the GPU is meant."""
-        device = self.estimator.device if self.device is None else self.device
+        device = self.embedder.device if self.device is None else self.device
         check_device(device)
         if device == "gpu" and sampler != "hmc":
             raise InputError(
@@ -268,17 +304,19 @@ class Posterior(Maker):
             )
         if device == "auto":
             suits = sampler == "hmc" and self.checkpoint is None
-            pays = suits and self.n_chains >= MANY_CHAINS
+            pays = suits and n_chains >= MANY_CHAINS
             return "gpu" if pays and find_device("auto") is not None else "cpu"
         return str(device)
 
-    def _ensemble(self, plan: Plan, drawn: Drawn, triplets: Triplets, entropy: int) -> Ensemble:
+    def _ensemble(
+        self, settled: Self, plan: Plan, drawn: Drawn, triplets: Triplets, entropy: int
+    ) -> Ensemble:
         notes = []
         if plan.sampler == "laplace":
             notes.append("an approximation: normal around the mode, not drawn from the posterior")
         provenance = record(
             "laplace" if plan.sampler == "laplace" else "posterior",
-            self,
+            settled.set_params(unit=self.unit_of(triplets)),
             entropy,
             prior=plan.prior.describe(),
             sampler=plan.sampler,

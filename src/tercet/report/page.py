@@ -4,67 +4,101 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+from functools import cache
 from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from tercet.analysis.result import Analysis
-from tercet.report.markup import Section, text
-from tercet.report.parts import Parts
-from tercet.report.sections.closing import downloads_section, footer, methods_section
-from tercet.report.sections.comparisons import comparisons_section
-from tercet.report.sections.data import data_section
-from tercet.report.sections.dimension import dimension_section
-from tercet.report.sections.map import map_section
-from tercet.report.sections.observers import observers_section
-from tercet.report.sections.opening import opening, title
-from tercet.report.sections.questions import questions_section
-from tercet.report.sections.trust import abstain_section, trust_section
+from tercet.analysis.tables import tables
+from tercet.report.appearance import Appearance
+from tercet.report.pictures import draw_pictures
+from tercet.report.scene import scene
+from tercet.report.sections import command, opening, sections
 
-__all__ = ["page"]
+__all__ = ["page", "templates"]
 
-_SECTIONS = (
-    map_section,
-    data_section,
-    comparisons_section,
-    trust_section,
-    abstain_section,
-    dimension_section,
-    observers_section,
-    questions_section,
-    methods_section,
-    downloads_section,
-)
+SCRIPTS = ("page.js", "map.js", "heat.js")  # in the order in which they run
+
+# What a browser would not show, or would show as something else; line ends and tabs stay.
+_UNSEEN = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if code not in (9, 10, 13)}
+# What ends a script, or a line in some scripts.
+_SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
-def page(analysis: Analysis) -> str:
-    """The report as HTML; the same analysis give the same text.
+def page(analysis: Analysis, appearance: Appearance | None = None) -> str:
+    """The report as HTML; the same analysis gives the same text.
 
-    Names and all else that comes from data is escaped. A policy forbids the page to load anything
-    and to run any script but its own.
+    Names and all else that comes from data are escaped by the template. A policy forbids the page
+    to load anything and to run any script but its own.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    appearance : Appearance, optional
+        Groups and pictures of the objects, from `read_appearance`.
     """
-    parts = Parts(analysis)
-    made = (make(parts) for make in _SECTIONS)
-    sections = [section for section in made if section is not None]
-    style, script = (_asset(f"report.{kind}") for kind in ("css", "js"))
-    policy = (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
+    looks = appearance or Appearance()
+    style, script = _asset("page.css"), "".join(map(_asset, SCRIPTS))
+    whole = (
+        templates()
+        .get_template("page.html")
+        .render(
+            opening=opening(analysis),
+            sections=sections(analysis, looks),
+            tables=tables(analysis),
+            pictures=draw_pictures(analysis, looks),
+            scene=as_data(scene(analysis, looks)),
+            analysis=analysis,
+            command=command(analysis, looks),
+            style=Markup(style),
+            script=Markup(script),
+            digest=_digest(script),
+        )
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{text(title(analysis))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"{opening(analysis, sections)}\n<main>\n{''.join(map(_section, sections))}</main>\n"
-        f"{footer(analysis)}\n<script>{script}</script>\n</body>\n</html>\n"
-    )
+    return whole + "\n"
 
 
-def _section(section: Section) -> str:
-    return (
-        f'<section id="{section.key}" aria-labelledby="{section.key}-title">'
-        f'<h2 id="{section.key}-title">{text(section.title)}</h2>\n{section.body}</section>\n'
+@cache
+def templates() -> Environment:
+    """The templates of the report; whatever they are given is escaped."""
+    made = Environment(
+        loader=PackageLoader("tercet.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=readable,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    made.filters |= {"prose": prose, "number": number}
+    return made
+
+
+def readable(value: Any) -> Any:
+    """Text of which a browser shows every letter; whatever is HTML already stays as it is."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return value.translate(_UNSEEN).encode("utf-8", "replace").decode()
+    return value
+
+
+def prose(sentence: str) -> str:
+    """A sentence whose numbers and percent signs stay together."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", sentence)
+
+
+def number(value: float) -> str:
+    """A number of a table, in four digits."""
+    shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return shown.replace("-", "−")
+
+
+def as_data(value: Any) -> Markup:
+    """A value as JSON that can stand inside of a script element."""
+    return Markup(json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_SCRIPT))
 
 
 def _asset(file: str) -> str:

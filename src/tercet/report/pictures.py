@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,9 +15,9 @@ from tercet.analysis.result import Analysis, Object
 from tercet.analysis.words import provisional
 from tercet.plots import (
     plot_dimension,
+    plot_distances,
     plot_map,
     plot_observers,
-    plot_pairs,
     plot_reliability,
     plot_residuals,
     plot_risk_coverage,
@@ -27,7 +26,12 @@ from tercet.plots import (
 )
 from tercet.plots.axes import COLOURS, require_matplotlib
 from tercet.plots.dimension import measured_panels
+from tercet.plots.distances import MOST_NAMES
 from tercet.plots.fonts import LONGEST, drawable, families
+from tercet.plots.maps import looks
+from tercet.report.appearance import Appearance
+from tercet.report.scene import has_heat
+from tercet.report.sections import CROWD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +40,16 @@ if TYPE_CHECKING:
 __all__ = ["KEYS", "KINDS", "Picture", "draw_pictures"]
 
 # Of all pictures that a report may have, and of their files.
-KEYS = ("map", "certainty", "calibration", "coverage", "dimension", "residuals", "observers")
+KEYS = (
+    "map",
+    "distances",
+    "certainty",
+    "calibration",
+    "coverage",
+    "dimension",
+    "residuals",
+    "observers",
+)
 KINDS = ("png", "svg")
 
 MOST_ROWS = 60  # objects that a scale names one below the other; more are drawn along a line
@@ -87,43 +100,53 @@ class Picture(NamedTuple):
         return written.getvalue()
 
 
-def draw_pictures(analysis: Analysis) -> dict[str, Picture]:
-    """The pictures that these analysis have, by their keys: "map", "calibration" and others."""
-    return {picture.key: picture for picture in _pictures(analysis)}
+def draw_pictures(analysis: Analysis, appearance: Appearance | None = None) -> dict[str, Picture]:
+    """The pictures that this analysis has, by their keys: "map", "calibration" and others.
+
+    Groups, where the appearance has some, give the objects their colours.
+    """
+    groups = None if appearance is None else appearance.groups
+    return {picture.key: picture for picture in _pictures(analysis, groups)}
 
 
-def _pictures(analysis: Analysis) -> Iterator[Picture]:
+def _pictures(analysis: Analysis, groups: Sequence[str] | None) -> Iterator[Picture]:
     level = f"{100 * analysis.settings.level:.3g} %"
-    d = analysis.n_components
+    d, count = analysis.n_components, len(analysis.objects)
     if d == 1:
-        kind = f"Scale of {len(analysis.objects)} objects, with {level} intervals"
+        kind = f"Scale of {count} objects, with {level} intervals"
         draw = _rows if analysis.scale is None else _stimuli
-        yield Picture("map", kind + _mark_of(analysis), lambda: _marked(draw, analysis))
     else:
-        kind = "Map" if d == 2 else f"Maps of all pairs of {d} dimensions"
-        title = f"{kind}: {len(analysis.objects)} objects as points, with {level} ellipses"
-        yield Picture("map", title + _mark_of(analysis), lambda: _marked(_map, analysis))
+        kind = "Map" if d == 2 else f"The two widest of {d} dimensions"
+        kind += f": {count} objects as points" + (
+            "" if count > CROWD else f", with {level} ellipses"
+        )
+        draw = _map
+    yield Picture("map", kind + _mark_of(analysis), lambda: _marked(draw, analysis, groups))
+    if has_heat(analysis):
+        yield Picture(
+            "distances",
+            f"Heat map of the expected distances between {count} objects",
+            lambda: _heat(analysis),
+        )
     if not analysis.is_provisional:
         yield Picture(
-            "certainty",
-            "Comparisons by how sure the map is of them",
-            lambda: _one(6.4, 3.0, plot_uncertainty, analysis.certainty),
+            "certainty", "Share of comparisons by certainty", lambda: _certainty(analysis)
         )
     if (found := analysis.held_out) is not None:
         yield Picture(
             "calibration",
-            "Share of left-out answers predicted correctly, by how sure the map was",
+            "Share of held-out answers predicted correctly, by confidence",
             lambda: _one(4.6, 4.4, plot_reliability, found.probability),
         )
         yield Picture(
             "coverage",
             "Share of wrong predictions against the share of answers predicted",
-            lambda: _one(5.6, 3.8, plot_risk_coverage, found.curve),
+            lambda: _one(5.0, 3.4, plot_risk_coverage, found.curve),
         )
     if (estimate := analysis.dimension) is not None:
         yield Picture(
             "dimension",
-            "What speaks for each dimension",
+            "Evidence for each number of dimensions",
             lambda: _row(len(measured_panels(estimate)), plot_dimension, estimate),
         )
     if (goodness := analysis.goodness) is not None:
@@ -147,46 +170,75 @@ def _mark_of(analysis: Analysis) -> str:
     return f" ({PROVISIONAL})" if analysis.is_provisional else ""
 
 
-def _marked(draw: Callable[[Analysis], Figure], analysis: Analysis) -> Figure:
+def _marked(
+    draw: Callable[[Analysis, Sequence[str] | None], Figure],
+    analysis: Analysis,
+    groups: Sequence[str] | None,
+) -> Figure:
     """A picture that says so itself where it is provisional, for it may travel alone."""
-    figure = draw(analysis)
+    figure = draw(analysis, groups)
     if analysis.is_provisional:
         figure.suptitle(f"Provisional: {provisional(analysis)}", color=COLOURS[1], fontsize=9)
     return figure
 
 
-def _map(analysis: Analysis) -> Figure:
-    n, d = len(analysis.objects), analysis.n_components
-    level = analysis.settings.level
-    if d == 2:
-        width = 6.4 if n <= 40 else 8.0 if n <= 120 else 9.6
-        ends = np.array([each.interval for each in analysis.objects])
-        across, up = ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0)
-        figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
-        plot_map(analysis.ensemble, analysis.names, level=level, ax=_bare(figure.subplots()))
-        return figure
-    size = 3.5 * (d - 1)
-    figure = _figure(size, size)
-    grid = figure.add_gridspec(d - 1, d - 1)
-    pairs = sorted(combinations(range(d), 2), key=lambda pair: pair[::-1])
-    axes = [figure.add_subplot(grid[y - 1, x]) for x, y in pairs]
-    for ax in axes:
-        ax.spines[:].set(visible=True, color="0.88")
-    plot_pairs(analysis.ensemble, analysis.names, level=level, axes=axes)
+def _map(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
+    """The first two dimensions; of very many objects the points without their ellipses."""
+    n, level = len(analysis.objects), analysis.settings.level
+    width = 6.4 if n <= 40 else 8.0 if n <= 120 else 9.6
+    ends = np.array([each.interval for each in analysis.objects])
+    across, up = (ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0))[:2]
+    figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
+    ax = _bare(figure.subplots())
+    _exdrawable(figure, groups)
+    shown = analysis.ensemble.point_mean() if n > CROWD else analysis.ensemble
+    plot_map(shown, analysis.names, groups=groups, level=level, ax=ax)
     return figure
 
 
-def _rows(analysis: Analysis) -> Figure:
+def _exdrawable(figure: Figure, groups: Sequence[str] | None) -> None:
+    """Say below the picture which group has which colour; before names are placed."""
+    from matplotlib.lines import Line2D
+
+    if groups is None:
+        return
+    kinds = sorted(set(groups))
+    handles = [
+        Line2D([], [], ls="", color=colour, marker=marker, markersize=4.5)
+        for colour, marker in zip(*looks(kinds, len(kinds)), strict=True)
+    ]
+    labels = [drawable(kind, LONGEST) for kind in kinds]
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(len(kinds), 4),
+        frameon=False,
+        prop={"family": families(labels), "size": 8},
+    )
+
+
+def _heat(analysis: Analysis) -> Figure:
+    side = max(4.0, 1.0 + 0.13 * min(len(analysis.objects), MOST_NAMES))
+    return _one(side + 0.6, side, plot_distances, analysis.ensemble, analysis.names)
+
+
+def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     """Objects one below the other, the highest at the top, with their intervals."""
     objects = sorted(analysis.objects, key=lambda each: float(each.position[0]))
     if len(objects) > MOST_ROWS:
         figure, level = _figure(8.0, 3.4), analysis.settings.level
-        plot_map(analysis.ensemble, analysis.names, level=level, ax=_bare(figure.subplots()))
+        ax = _bare(figure.subplots())
+        _exdrawable(figure, groups)
+        plot_map(analysis.ensemble, analysis.names, groups=groups, level=level, ax=ax)
         return figure
-    figure = _figure(6.4, 0.8 + 0.19 * len(objects))
+    figure = _figure(5.0, 0.8 + 0.19 * len(objects))
     ax = figure.subplots()
+    _exdrawable(figure, groups)
+    colours, markers = looks(groups, len(objects))
     for row, each in enumerate(objects):
-        _mark(ax, each, [float(each.position[0])], [row], each.interval[0].tolist(), [row, row])
+        at, look = [float(each.position[0])], (colours[each.number], markers[each.number])
+        _mark(ax, each, at, [row], each.interval[0].tolist(), [row, row], look)
     names = [drawable(each.name, LONGEST) for each in objects]
     ax.set_yticks(range(len(objects)), names, fontfamily=families(names))
     for label, each in zip(ax.get_yticklabels(), objects, strict=True):
@@ -200,26 +252,42 @@ def _rows(analysis: Analysis) -> Figure:
     return figure
 
 
-def _stimuli(analysis: Analysis) -> Figure:
+def _stimuli(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     """Perceived values against stimuli, the picture of difference scaling."""
     scale, level = analysis.scale, analysis.settings.level
     assert scale is not None
-    figure = _one(6.4, 4.6, plot_scale, scale, level=level)
+    figure = _one(5.0, 3.8, plot_scale, scale, level=level)
     places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
     limits = scale.interval(level).tolist()
+    _exdrawable(figure, groups)
+    colours, markers = looks(groups, len(analysis.objects))
     for each, (x, y), ends in zip(analysis.objects, places, limits, strict=True):
-        _mark(figure.axes[0], each, [x], [y], [x, x], ends)
+        look = (colours[each.number], markers[each.number])
+        _mark(figure.axes[0], each, [x], [y], [x, x], ends, look)
     return figure
 
 
 def _mark(
-    ax: Axes, each: Object, x: list[float], y: list[float], across: list[float], up: list[float]
+    ax: Axes,
+    each: Object,
+    x: list[float],
+    y: list[float],
+    across: list[float],
+    up: list[float],
+    look: tuple[str, str],
 ) -> None:
     """Draw an object of a scale, and its interval, under the ids that objects of maps have."""
-    line: dict[str, Any] = {"color": COLOURS[0], "lw": 1.6, "alpha": 0.55, "solid_capstyle": "butt"}
+    colour, marker = look
+    line: dict[str, Any] = {"color": colour, "lw": 1.6, "alpha": 0.55, "solid_capstyle": "butt"}
     ax.plot(across, up, gid=f"ellipse-{each.number}", **line)
-    dot: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "ms": 4.6, "ls": ""}
+    dot: dict[str, Any] = {"color": colour, "marker": marker, "ms": 4.6, "ls": ""}
     ax.plot(x, y, gid=f"object-{each.number}", **dot)
+
+
+def _certainty(analysis: Analysis) -> Figure:
+    figure = _one(5.0, 3.0, plot_uncertainty, analysis.certainty)
+    figure.axes[0].set_xlabel("confidence")
+    return figure
 
 
 def _observers(analysis: Analysis) -> Figure:
@@ -227,7 +295,7 @@ def _observers(analysis: Analysis) -> Figure:
     low, high = np.array([each.interval for each in shown]).T
     typical = analysis.check.typical
     return _one(
-        6.4,
+        5.0,
         min(1.2 + 0.17 * len(shown), 8.0),
         plot_observers,
         [each.observer for each in shown],
@@ -259,7 +327,7 @@ def _row(count: int, plot: Callable[..., Any], *given: Any) -> Figure:
     """A figure with several small pictures, at most two beside each other."""
     across = min(count, 2)
     down = -(-count // across)
-    figure = _figure(3.6 * across, 2.7 * down)
+    figure = _figure(2.8 * across, 2.4 * down)
     axes = list(np.ravel(figure.subplots(down, across)))
     for ax in axes[count:]:
         ax.remove()

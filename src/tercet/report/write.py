@@ -11,6 +11,7 @@ from tercet.analysis.tables import MAKERS, tables
 from tercet.errors import InputError
 from tercet.files import check_place, identity, is_stream, write_whole
 from tercet.plots.axes import require_matplotlib
+from tercet.report.appearance import Appearance
 from tercet.report.page import page
 from tercet.report.pictures import KEYS, KINDS, draw_pictures
 
@@ -60,7 +61,9 @@ def check_target(out: Path | str, *answers: Path | str) -> None:
             raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def write_report(analysis: Analysis, out: Path | str) -> list[Path]:
+def write_report(
+    analysis: Analysis, out: Path | str, appearance: Appearance | None = None
+) -> list[Path]:
     """Write the report, and say which files it is.
 
     Everything is made before the first file is written, and each file is written whole.
@@ -72,6 +75,8 @@ def write_report(analysis: Analysis, out: Path | str) -> list[Path]:
     out : Path or str
         A file that ends in .html; or a folder, which gets report.html, report.json, the tables as
         CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
+    appearance : Appearance, optional
+        Groups and pictures of the objects, from `read_appearance`.
 
     Returns
     -------
@@ -81,7 +86,10 @@ def write_report(analysis: Analysis, out: Path | str) -> list[Path]:
     check_target(out)
     target = Path(out)
     is_page = _is_page(target)
-    whole = {target.name: page(analysis).encode("utf-8")} if is_page else _contents(analysis)
+    if is_page:
+        whole = {target.name: page(analysis, appearance).encode("utf-8")}
+    else:
+        whole = _contents(analysis, appearance)
     folder = target.parent if is_page else target
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,14 +120,14 @@ def _is_page(target: Path) -> bool:
     return (target.suffix.lower() in PAGES and not target.is_dir()) or is_stream(target)
 
 
-def _contents(analysis: Analysis) -> dict[str, bytes]:
+def _contents(analysis: Analysis, appearance: Appearance | None) -> dict[str, bytes]:
     """The files of a folder, by their names."""
     found = {
-        "report.html": page(analysis).encode("utf-8"),
+        "report.html": page(analysis, appearance).encode("utf-8"),
         "report.json": json.dumps(analysis.to_dict(), indent=1, allow_nan=False).encode("utf-8"),
     }
     for key, table in tables(analysis).items():
         found[f"{key}.csv"] = table.csv().encode("utf-8", "replace")
-    for picture in draw_pictures(analysis).values():
+    for picture in draw_pictures(analysis, appearance).values():
         found |= picture.files()
     return found

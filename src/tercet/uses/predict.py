@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,10 @@ from sklearn.base import clone
 
 from tercet.answers.questions import Index, deal, default_unit, number_units
 from tercet.bootstrap import Bootstrap
+from tercet.diagnosis import warn_about
 from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError
-from tercet.metrics import calibration_limit, expected_calibration_error
+from tercet.errors import InputError
+from tercet.metrics import calibration_limit, expected_calibration_error, predicted_correctly
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
 from tercet.provenance import Seed, entropy_of, seed_for
@@ -30,7 +30,7 @@ from tercet.uses.predictive import (
     weights_of,
 )
 
-__all__ = ["METHODS", "HeldOut", "count_screens_once", "predict_held_out"]
+__all__ = ["METHODS", "HeldOut", "predict_held_out"]
 
 Maker = Posterior | Bootstrap
 
@@ -120,7 +120,8 @@ def predict_held_out(
         Of any model, fitted or not; it is left as it is. Where it is fitted, it must be to these
         answers.
     answers : Triplets, array or data frame
-        Weights count, and whole ones are votes; those of one screen together count as one.
+        Weights count, and whole ones are votes; those of one screen count as one choice, unless
+        the maker's unit is "answer".
     method : {"loo", "kfold"}, optional
         Leave-one-out by reweighting the draws of one fit (PSIS; Vehtari, Gelman & Gabry 2017), for
         a posterior that was sampled, or new fits for each fold. By default the first where it can
@@ -144,7 +145,7 @@ def predict_held_out(
     >>> import tercet as tc
     >>> points, _ = tc.simulate.gaussian_mixture(10, random_state=0)
     >>> answers = tc.simulate.noisy_triplets(points, 300, noise=0.3, random_state=0)
-    >>> maker = tc.Bootstrap(tc.CKL(2, penalty=0.25), n_samples=20, random_state=0)
+    >>> maker = tc.Bootstrap(2, n_samples=20, random_state=0)
     >>> found = tc.predict_held_out(maker, answers, random_state=0)
     >>> found.how
     'in 5 folds of comparisons'
@@ -153,7 +154,7 @@ def predict_held_out(
     """
     if not isinstance(maker, Posterior | Bootstrap):
         raise InputError(
-            "maker must be a Posterior or a Bootstrap, such as Posterior(CKL(2)), got "
+            "maker must be a Posterior or a Bootstrap, such as Posterior(2), got "
             f"{type(maker).__name__}."
         )
     triplets = as_triplets(answers)
@@ -165,8 +166,10 @@ def predict_held_out(
             f"{count} {unit}s are too few to leave some out in {folds} folds: there must be twice "
             "as many, and two folds or more."
         )
+    if not hasattr(maker, "ensemble_"):  # else its fit has said it
+        warn_about(triplets, min_answers=maker.embedder.n_components + 1, stacklevel=2)
     entropy = entropy_of(random_state)
-    fitted, rough, has_loss = _as_fitted(maker, triplets), 0.0, True
+    fitted, rough, has_loss = maker.weigh(triplets), 0.0, True
     if _check_method(maker, method) == "kfold":
         how = f"in {folds} folds of {unit}s"
         probability, has_loss = _by_folds(maker, triplets, units, folds, entropy, progress)
@@ -175,19 +178,6 @@ def predict_held_out(
         found = leave_one_out(_ensemble_of(maker, triplets, entropy), fitted, units)
         probability, rough = found.probability, float(np.mean(~(found.k_hat <= K_HAT)))
     return _summarise(probability, triplets, weights_of(fitted), units, how, rough, has_loss)
-
-
-def count_screens_once(triplets: Triplets) -> Triplets:
-    """The answers, those of one screen together weighing as much as one.
-
-    They are one choice: taken as independent they would make the posterior too sure. On the cars
-    (two answers a screen, docs/report.md) this predicts best, and is as sure as a bootstrap of
-    screens.
-    """
-    if triplets.screens is None or not triplets.shares_screens:
-        return triplets
-    _, place, sizes = np.unique(triplets.screens, return_inverse=True, return_counts=True)
-    return Triplets(triplets, weights=weights_of(triplets) / sizes[place])
 
 
 # --- inside -----------------------------------------------------------------------------------
@@ -208,21 +198,12 @@ def _check_method(maker: Maker, method: str | None) -> str:
     return method
 
 
-def _as_fitted(maker: Maker, triplets: Triplets) -> Triplets:
-    """The answers as the maker takes them: a bootstrap draws screens instead of weighing them."""
-    return count_screens_once(triplets) if isinstance(maker, Posterior) else triplets
-
-
 def _fit(maker: Maker, triplets: Triplets, seed: np.random.SeedSequence) -> Ensemble:
     """A new fit of the same settings; what is to be said of answers is said at the door."""
     again = clone(maker).set_params(
         random_state=np.random.default_rng(seed), progress=False, checkpoint=None
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        again.fit(_as_fitted(maker, triplets), n_objects=triplets.n_objects)
-    ensemble: Ensemble = again.ensemble_
+    ensemble: Ensemble = again._fit_quietly(triplets).ensemble_
     return ensemble
 
 
@@ -272,7 +253,7 @@ def _summarise(
 ) -> HeldOut:
     sizes = sum_by_unit(weights, units)
     p = np.clip(probability, 1e-300, 1.0)
-    right: Floats = np.where(p == 0.5, 0.5, (p > 0.5).astype(np.float64))
+    right = predicted_correctly(p)
     counted = p[triplets.each_vote()]
     accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
     loss, error, limit = (math.nan, math.nan), math.nan, math.nan

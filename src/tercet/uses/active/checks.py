@@ -144,12 +144,12 @@ def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: 
             "maker must be a Posterior or a Bootstrap that is not fitted, such as "
             f"Posterior(STE(2)); got {type(maker).__name__}."
         )
-    model = maker.estimator.model()
+    model = maker.embedder.model()
     strategy = default_strategy(model, method) if strategy is None else strategy
     if strategy in IN_BITS and not model.is_probability:
         raise InputError(
             f"strategy={strategy!r} needs a model that is a probability, and "
-            f"{type(maker.estimator).__name__} is none; use STE, TSTE or CKL, or "
+            f"{type(maker.embedder).__name__} is none; use STE, TSTE or CKL, or "
             "strategy='uncertainty'."
         )
     return strategy

@@ -8,7 +8,6 @@ predicts answers that were kept back.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -19,7 +18,8 @@ from sklearn.base import clone
 
 from tercet.answers.questions import Index, deal
 from tercet.embedder import Embedder
-from tercet.errors import ConvergenceWarning, DataWarning
+from tercet.engine.fit import Fit
+from tercet.metrics import satisfied
 from tercet.parallel import in_order
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
@@ -66,9 +66,10 @@ class Plan(NamedTuple):
     """What is asked of all candidates alike."""
 
     triplets: Triplets  # m answers to learn from
+    weighed: Triplets  # the same, a screen having the weight of one choice
     units: Index  # (m,), or of the hold-out: what is left out together
     method: str  # "loo", "kfold" or "hold-out"
-    holdout: Triplets | None
+    holdout: Triplets | None  # weighed
     n_folds: int
     entropy: int
     n_jobs: int
@@ -93,45 +94,41 @@ def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]
     def again(fold: Fold) -> Outcome:
         return _fit_part(candidates[fold.candidate], fold, plan, share)
 
-    with warnings.catch_warnings():
-        # What they say is in the outcomes, once, and not in thirty warnings.
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        with progress_bar(len(candidates), "models", plan.progress) as bar:
-            whole = []
-            for outcome in in_order(first, range(len(candidates)), plan.n_jobs):
-                whole.append(outcome)
-                bar.update(1)
-        folds = [_refits(c, candidate, whole[c], plan) for c, candidate in enumerate(candidates)]
-        todo = [fold for own in folds for fold in own]
-        parts: list[list[Outcome]] = [[] for _ in candidates]
-        with progress_bar(len(todo), "refits", plan.progress) as bar:
-            for fold, outcome in zip(todo, in_order(again, todo, plan.n_jobs), strict=True):
-                parts[fold.candidate].append(outcome)
-                bar.update(1)
+    with progress_bar(len(candidates), "models", plan.progress) as bar:
+        whole = []
+        for outcome in in_order(first, range(len(candidates)), plan.n_jobs):
+            whole.append(outcome)
+            bar.update(1)
+    folds = [_refits(c, candidate, whole[c], plan) for c, candidate in enumerate(candidates)]
+    todo = [fold for own in folds for fold in own]
+    parts: list[list[Outcome]] = [[] for _ in candidates]
+    with progress_bar(len(todo), "refits", plan.progress) as bar:
+        for fold, outcome in zip(todo, in_order(again, todo, plan.n_jobs), strict=True):
+            parts[fold.candidate].append(outcome)
+            bar.update(1)
     return [_join(*own, plan) for own in zip(whole, folds, parts, strict=True)]
 
 
 def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
     """Fit all answers; predict them one by one, or the hold-out, where the method says so."""
-    triplets, units = plan.triplets, plan.units
+    units = plan.units
     nothing = Pointwise(np.empty(0), np.empty(0), np.empty(0))
     if not candidate.is_probability and plan.holdout is None:
         return Outcome(nothing, "")
-    maker = _fit(candidate, triplets, plan.entropy, (_FITS, c, 0), n_jobs)
-    problems = tuple(_problems(maker))
-    if isinstance(maker, Embedder):
+    made = _fit(candidate, plan, None, (_FITS, c, 0), n_jobs)
+    problems = tuple(_problems(made))
+    if isinstance(made, Fit):
         assert plan.holdout is not None
-        return Outcome(_predictions(maker, plan.holdout), "hold-out", problems=problems)
-    ensemble = maker.ensemble_
+        return Outcome(_predictions(made, plan.holdout), "hold-out", problems=problems)
+    ensemble = made.ensemble_
     rng = np.random.default_rng(seed_for(plan.entropy, _VOTES, c))
-    misfit = lack_of_fit(ensemble, triplets, random_state=rng)
+    misfit = lack_of_fit(ensemble, plan.triplets, random_state=rng)
     if plan.holdout is not None:
         found = held_out(ensemble, plan.holdout, units, jointly=False)
         return Outcome(found, "hold-out", problems=problems, lack_of_fit=misfit)
     # The draws of an approximation cannot be reweighted as if they came from the posterior.
     if plan.method == "loo" and ensemble.provenance["source"] == "posterior":
-        found = leave_one_out(ensemble, triplets, units)
+        found = leave_one_out(ensemble, plan.weighed, units)
         # Below 2 200 draws the bound is lower: 1 − 1/log₁₀ S (Vehtari et al. 2024).
         bound = min(K_HAT, 1.0 - 1.0 / math.log10(max(len(ensemble), 11)))
         flagged = int(np.count_nonzero(~(found.k_hat <= bound)))
@@ -163,14 +160,14 @@ def _refits(c: int, candidate: Candidate, whole: Outcome, plan: Plan) -> list[Fo
 def _fit_part(candidate: Candidate, fold: Fold, plan: Plan, n_jobs: int) -> Outcome:
     """Fit without the rows of a fold, and predict them."""
     key = (_FITS, fold.candidate, 1 + fold.number)
-    maker = _fit(candidate, plan.triplets[~fold.left_out], plan.entropy, key, n_jobs)
-    rest = plan.triplets[fold.left_out]
-    if isinstance(maker, Embedder):
-        found = _predictions(maker, rest)
+    made = _fit(candidate, plan, ~fold.left_out, key, n_jobs)
+    rest = plan.weighed[fold.left_out]
+    if isinstance(made, Fit):
+        found = _predictions(made, rest)
     else:
         own = np.unique(plan.units[fold.left_out], return_inverse=True)[1]
-        found = held_out(maker.ensemble_, rest, own)
-    return Outcome(found, "", problems=tuple(_problems(maker)))
+        found = held_out(made.ensemble_, rest, own)
+    return Outcome(found, "", problems=tuple(_problems(made)))
 
 
 def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: Plan) -> Outcome:
@@ -196,22 +193,29 @@ def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: Plan) -
 
 
 def _fit(
-    candidate: Candidate, triplets: Triplets, entropy: int, key: tuple[int, ...], n_jobs: int
-) -> Posterior | Embedder:
-    maker: Posterior | Embedder = clone(candidate.maker)
-    maker.set_params(random_state=np.random.default_rng(seed_for(entropy, *key)))
+    candidate: Candidate,
+    plan: Plan,
+    rows: NDArray[np.bool_] | None,
+    key: tuple[int, ...],
+    n_jobs: int,
+) -> Posterior | Fit:
+    """Fit some of the rows (m,), or all, without a word: what is to be said is in the outcome."""
+    maker, rng = clone(candidate.maker), np.random.default_rng(seed_for(plan.entropy, *key))
     if isinstance(maker, Posterior):
-        maker.set_params(n_jobs=n_jobs, progress=False)
-    return maker.fit(triplets, n_objects=triplets.n_objects)
+        maker.set_params(random_state=rng, n_jobs=n_jobs, progress=False)
+        return maker._fit_quietly(plan.triplets if rows is None else plan.triplets[rows])
+    weighed = plan.weighed if rows is None else plan.weighed[rows]
+    fit: Fit = maker.solve(weighed, rng)
+    return fit
 
 
-def _predictions(maker: Embedder, triplets: Triplets) -> Pointwise:
+def _predictions(fit: Fit, triplets: Triplets) -> Pointwise:
     """Whether the embedding predicts each answer, as probabilities of 0 and 1."""
-    right = (maker.predict(triplets) == 1).astype(np.float64)
+    right = satisfied(fit.embedding, triplets).astype(np.float64)
     return Pointwise(np.empty(0), right, np.empty(0))
 
 
-def _problems(maker: Posterior | Embedder) -> list[str]:
-    if isinstance(maker, Posterior):
-        return [] if maker.diagnostics_ is None else maker.diagnostics_.problems
-    return [] if maker.converged_ else [maker.reason_]
+def _problems(made: Posterior | Fit) -> list[str]:
+    if isinstance(made, Posterior):
+        return [] if made.diagnostics_ is None else made.diagnostics_.problems
+    return [] if made.converged else [made.reason]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tercet.answers.questions import Index, default_unit, number_comparisons, number_units
 from tercet.answers.repeats import noise_ceiling, repeated_votes
+from tercet.answers.screens import weigh_screens
 from tercet.diagnosis import diagnose
 from tercet.embedder import Embedder, is_count
 from tercet.errors import InputError
@@ -17,6 +18,7 @@ from tercet.metrics import predicted_correctly
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.provenance import Seed, entropy_of
+from tercet.recommended import LEARNED
 from tercet.triplets import Triplets, as_triplets
 from tercet.uses.compare.comparison import Comparison, ModelScore
 from tercet.uses.compare.crossval import Candidate, Outcome, Plan, cross_validate
@@ -53,7 +55,7 @@ def compare_models(
     Parameters
     ----------
     triplets : Triplets, (m, 3) or (m, 4) array, or data frame
-        The answers; weights count them.
+        The answers; weights count them, and answers of a screen count as one choice.
     models : sequence of estimators and Posteriors, or dict of them by label, optional
         STE, TSTE and CKL stand for ``Posterior(estimator)``; GNMDS and SOE have no likelihood and
         get a cross-validated accuracy only. Unfitted Posteriors bring their own settings. Default:
@@ -106,12 +108,23 @@ def compare_models(
             f"there are {count} {unit}s to leave out, too few for {folds} folds; use fewer folds, "
             "or another unit."
         )
+    weigh = _weigher(candidates, answers)
     entropy = entropy_of(random_state)
     how = method if held is None else "hold-out"
-    jobs = count_threads(n_jobs)
-    plan = Plan(answers, units, how, held, int(folds), entropy, jobs, progress)
+    plan = Plan(
+        answers,
+        weigh(answers),
+        units,
+        how,
+        None if held is None else weigh(held),
+        int(folds),
+        entropy,
+        count_threads(n_jobs),
+        progress,
+    )
     outcomes = cross_validate(candidates, plan)
-    return _compare(candidates, outcomes, predicted, units, unit, _notes(plan), entropy)
+    weights = weights_of(weigh(predicted))
+    return _compare(candidates, outcomes, predicted, weights, units, unit, _notes(plan), entropy)
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -125,8 +138,8 @@ def _default_models(d: int) -> list[Model]:
         TSTE(d),
         CKL(d),
         Posterior(STE(d), learn=("lapse",)),
-        Posterior(CKL(d), learn=("exponent", "mu")),
-        Posterior(CKL(d), learn=("exponent", "mu", "lapse")),
+        Posterior(CKL(d), learn=[name for name in LEARNED if name != "lapse"]),
+        Posterior(d),
     ]
 
 
@@ -167,7 +180,7 @@ def _maker(model: object) -> Model:
 
 
 def _estimator(maker: Model) -> Embedder:
-    return maker.estimator if isinstance(maker, Posterior) else maker
+    return maker.embedder if isinstance(maker, Posterior) else maker
 
 
 def _label(maker: Model, with_dimension: bool) -> str:
@@ -177,7 +190,7 @@ def _label(maker: Model, with_dimension: bool) -> str:
     if with_dimension:
         parts[0] += f" in {estimator.n_components}-d"
     defaults = type(estimator)().get_params()
-    learned = [str(name) for name in maker.learn] if isinstance(maker, Posterior) else []
+    learned = list(maker.settle().learn or ()) if isinstance(maker, Posterior) else []
     for name, value in estimator.get_params().items():
         own = name in model.parameters or name == "penalty"
         if own and name not in learned and value != defaults[name]:
@@ -188,6 +201,17 @@ def _label(maker: Model, with_dimension: bool) -> str:
     if isinstance(maker, Posterior) and maker.sampler == "laplace":
         parts.append("Laplace")
     return ", ".join(parts)
+
+
+def _weigher(candidates: list[Candidate], answers: Triplets) -> Callable[[Triplets], Triplets]:
+    """How all models weigh answers of a screen: alike, or their scores would not compare."""
+    makers = [each.maker for each in candidates if isinstance(each.maker, Posterior)]
+    if len({maker.unit_of(answers) for maker in makers}) > 1:
+        raise InputError(
+            "some of the models take answers of one screen as one choice, and some as independent "
+            "(unit='answer'), so their scores would not compare; use the same unit for all."
+        )
+    return makers[0].weigh if makers else weigh_screens
 
 
 # --- on which answers -------------------------------------------------------------------------
@@ -206,10 +230,10 @@ def _same_objects(holdout: Any, answers: Triplets) -> Triplets:
 
 def _notes(plan: Plan) -> tuple[str, ...]:
     notes = [message.rstrip(".") for message in diagnose(plan.triplets)]
-    if default_unit(plan.triplets) == "screen":
+    if plan.triplets.shares_screens and plan.weighed is plan.triplets:
         notes.append(
-            "answers of one screen are one choice, but every model takes them as independent and "
-            "looks surer than it is"
+            "answers of one screen are one choice, but every model takes them as independent, as "
+            "asked for, and looks surer than it is"
         )
     if plan.holdout is not None:
         both = np.concatenate([plan.triplets.pairs(), plan.holdout.pairs()])
@@ -230,13 +254,13 @@ def _compare(
     candidates: list[Candidate],
     outcomes: list[Outcome],
     predicted: Triplets,
+    weights: Floats,
     units: Index,
     unit: str,
     notes: tuple[str, ...],
     entropy: int,
 ) -> Comparison:
-    """Turn predictions into scores, best first."""
-    weights = weights_of(predicted)
+    """Turn predictions of answers with these weights (m,) into scores, best first."""
     sizes = sum_by_unit(weights, units)
     right = [_right(outcome) for outcome in outcomes]
     accuracy = [mean_per_answer(sum_by_unit(weights * each, units), sizes) for each in right]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,7 +15,8 @@ from tercet.bootstrap import Bootstrap
 from tercet.diagnosis import warn_about
 from tercet.embedder import Embedder, is_count
 from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.ensemble.maker import warn_about_screens
+from tercet.errors import InputError
 from tercet.metrics import squared_distances
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
@@ -37,7 +37,7 @@ from tercet.uses.dimension.steps import (
 from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 from tercet.uses.predictive import K_HAT, leave_one_out, mean_per_answer, sum_by_unit, weights_of
 
-__all__ = ["estimate_dimension"]
+__all__ = ["estimate_dimension", "find_dimension"]
 
 # From which on two chains of a few hundred draws ended in different maps. The largest of many
 # R-hats of such short chains is often above the limit for long ones where they did not.
@@ -76,8 +76,9 @@ def estimate_dimension(
     estimator : Embedder, optional
         What is cross-validated, its n_components being replaced; by default ``STE(penalty=0.25)``.
     posterior : Posterior, optional
-        What is left out one by one, its dimension being replaced; by default
-        ``Posterior(CKL(), learn=("exponent", "mu"))`` with 2 chains of 250 draws.
+        What is left out one by one, its dimension being replaced; by default the recommended one,
+        with 2 chains of 250 draws. It says how answers of a screen count: as one choice, unless
+        its unit is "answer".
     bootstrap : Bootstrap, optional
         Whose average uncertainty is told, by default ``Bootstrap.paper(STE())``.
     unit : {"comparison", "screen", "observer", "answer"}, optional
@@ -107,6 +108,43 @@ def estimate_dimension(
     The recommendation goes up in two stages, see `tercet.uses.dimension.rule`.
     """
     answers = as_triplets(triplets, n_objects)
+    warn_about(answers, stacklevel=2)
+    if isinstance(posterior, Posterior) and posterior.unit == "answer":
+        warn_about_screens(answers, "are taken as independent here", "leave unit='answer' out")
+    return find_dimension(
+        answers,
+        dimensions,
+        estimator=estimator,
+        posterior=posterior,
+        bootstrap=bootstrap,
+        unit=unit,
+        folds=folds,
+        repeats=repeats,
+        level=level,
+        thorough=thorough,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def find_dimension(
+    answers: Triplets,
+    dimensions: Sequence[int] | None = None,
+    *,
+    estimator: Embedder | None = None,
+    posterior: Posterior | None = None,
+    bootstrap: Bootstrap | None = None,
+    unit: str | None = None,
+    folds: int = 10,
+    repeats: int = 10,
+    level: float = 0.05,
+    thorough: bool = True,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+    progress: bool | None = None,
+) -> DimensionEstimate:
+    """As `estimate_dimension`, for answers that were diagnosed before: it says nothing of them."""
     tried = check_dimensions(dimensions, answers)
     makers = check_makers(estimator, posterior, bootstrap, answers)
     for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
@@ -121,10 +159,10 @@ def estimate_dimension(
             f"{int(units.max()) + 1} {unit}s cannot be dealt into {folds} folds; use fewer folds"
             f"{'' if unit == 'answer' else ', or a smaller unit such as unit=' + repr('answer')}."
         )
-    warn_about(answers, stacklevel=2)
     count_threads(n_jobs)
     entropy = entropy_of(random_state)
-    work = _Work(answers, units, makers, entropy, n_jobs, thorough, progress)
+    weighed = makers.posterior.weigh(answers)
+    work = _Work(answers, weighed, units, makers, entropy, n_jobs, thorough, progress)
     splits = make_splits(units, int(folds), int(repeats), entropy)
     held: dict[int, _Held] = {}
 
@@ -133,20 +171,17 @@ def estimate_dimension(
             held[d] = _leave_out(work, d)
         return LeftOut(held[d].log_density, held[d].rough, held[d].r_hat, held[d].agrees)
 
-    with warnings.catch_warnings():
-        # Fits of a wrong dimension need not converge; the table says how the chains did.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", DataWarning)
-        validated = _cross_validate(work, tried, splits)
-        p_values = [
-            corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in pairwise(validated)
-        ]
-        sizes = sum_by_unit(weights_of(answers), units)
-        decision = decide(tried, p_values, level, left_out, sizes)
-        if thorough:
-            for d in tried:
-                left_out(d)
-        rows = _table(work, tried, validated, p_values, held, sizes)
+    # Fits of a wrong dimension need not converge; the table says how the chains did.
+    validated = _cross_validate(work, tried, splits)
+    p_values = [
+        corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in pairwise(validated)
+    ]
+    sizes = sum_by_unit(weights_of(weighed), units)
+    decision = decide(tried, p_values, level, left_out, sizes)
+    if thorough:
+        for d in tried:
+            left_out(d)
+    rows = _table(work, tried, validated, p_values, held, sizes)
     reason = decision.reason + _caution(rows, decision.dimension)
     if decision.hangs_on is not None:
         reason += _without_chains(rows)
@@ -175,6 +210,7 @@ class _Work(NamedTuple):
     """What every part of the work needs."""
 
     triplets: Triplets
+    weighed: Triplets  # the same, a screen having the weight of one choice
     units: Index
     makers: Makers
     entropy: int
@@ -191,7 +227,7 @@ def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds
         return [
             cross_validate(
                 clone(work.makers.estimator).set_params(n_components=d),
-                work.triplets,
+                work.weighed,
                 splits,
                 work.n_jobs,
                 bar.update,
@@ -202,15 +238,13 @@ def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds
 
 def _leave_out(work: _Work, d: int) -> _Held:
     """Held-out log-densities of every unit in d dimensions, and how the chains did."""
-    maker = clone(work.makers.posterior).set_params(
-        estimator__n_components=d,
+    maker = work.makers.posterior.in_dimension(d).set_params(
         n_jobs=work.n_jobs,
         progress=work.progress,
         random_state=np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d)),
     )
-    maker.fit(work.triplets)
-    ensemble = _in_place(maker.ensemble_)
-    found = leave_one_out(ensemble, work.triplets, work.units)
+    ensemble = _in_place(maker._fit_quietly(work.triplets).ensemble_)
+    found = leave_one_out(ensemble, work.weighed, work.units)
     uncertainty = _uncertainty(ensemble, work.n_jobs) if work.thorough else NOTHING
     rough = float(np.mean(~(found.k_hat <= K_HAT)))
     diagnostics = maker.diagnostics_
@@ -244,30 +278,28 @@ def _bootstrap(work: _Work, d: int) -> Measured:
     """Mean average uncertainty of several bootstraps, with the paper's π."""
     values = []
     for k in range(BOOTSTRAPS):
-        maker = clone(work.makers.bootstrap).set_params(
-            estimator__n_components=d,
+        maker = work.makers.bootstrap.in_dimension(d).set_params(
             n_jobs=work.n_jobs,
             progress=False,
             random_state=np.random.default_rng(seed_for(work.entropy, _BOOTSTRAP, d, k)),
         )
-        ensemble = maker.fit(work.triplets).ensemble_
+        ensemble = maker._fit_quietly(work.triplets).ensemble_
         values.append(ensemble.average_uncertainty(method="paper", n_jobs=work.n_jobs))
     return Measured(float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(BOOTSTRAPS)))
 
 
 def _training_loss(work: _Work, d: int) -> Measured:
     """Loss per answer of the embedding of all answers, without any penalty."""
-    estimator = clone(work.makers.estimator).set_params(
-        n_components=d, random_state=np.random.default_rng(seed_for(work.entropy, _TRAINING, d))
-    )
-    estimator.fit(work.triplets)
-    near, far = squared_distances(estimator.embedding_, work.triplets)
+    estimator = clone(work.makers.estimator).set_params(n_components=d)
+    rng = np.random.default_rng(seed_for(work.entropy, _TRAINING, d))
+    embedding = estimator.solve(work.weighed, rng).embedding
+    near, far = squared_distances(embedding, work.weighed)
     return _per_answer(work, estimator.model().loss(near, far, d)[0])
 
 
 def _per_answer(work: _Work, values: Floats) -> Measured:
     """Mean over answers of values (m,), and its standard error over units."""
-    weights = weights_of(work.triplets)
+    weights = weights_of(work.weighed)
     totals = sum_by_unit(values * weights, work.units)
     return Measured(*mean_per_answer(totals, sum_by_unit(weights, work.units)))
 

@@ -10,8 +10,9 @@ from tercet.bootstrap import Bootstrap
 from tercet.bootstrap.settings import check_settings
 from tercet.embedder import Embedder, is_count
 from tercet.errors import InputError
-from tercet.estimators import CKL, STE
+from tercet.estimators import STE
 from tercet.posterior import DistancePrior, Posterior
+from tercet.recommended import QUICK
 from tercet.triplets import Triplets
 
 LARGEST = 6  # dimension that is tried unless asked otherwise
@@ -78,9 +79,7 @@ def check_makers(
         raise InputError(f"estimator must be an estimator such as STE(), got {estimator!r}.")
     estimator._check_parameters()
     if posterior is None:
-        posterior = Posterior(
-            CKL(), learn=("exponent", "mu"), n_samples=250, n_chains=2, warmup=250
-        )
+        posterior = Posterior(2, **QUICK)
     if not isinstance(posterior, Posterior) or posterior.sampler == "laplace":
         raise InputError(
             "posterior must be a Posterior that samples, such as Posterior(STE()), got "
@@ -100,6 +99,6 @@ def check_makers(
     if not isinstance(bootstrap, Bootstrap):
         raise InputError(f"bootstrap must be such as Bootstrap(STE()), got {bootstrap!r}.")
     check_settings(bootstrap)
-    if bootstrap.unit != "answer":
+    if bootstrap.unit not in (None, "answer"):
         number_units(answers, bootstrap.unit)
     return Makers(estimator, posterior, bootstrap)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tercet.bootstrap import Bootstrap
+from tercet.diagnosis import warn_about
 from tercet.ensemble.maker import warn_about_screens
-from tercet.errors import ConvergenceWarning, DataWarning
 from tercet.parallel import count_threads
 from tercet.posterior import Posterior
 from tercet.progress import progress_bar
@@ -83,9 +82,8 @@ def plan_answers(
     repeats : int, optional
         Worlds; by default 10, or as many as ``assurance`` needs (36 for 0.9).
     maker : Posterior or Bootstrap, optional
-        What makes maps, its dimension being replaced; by default
-        ``Posterior(CKL(), learn=("exponent", "mu"))``, with "lapse" where there is one, and 2
-        chains of 250 draws.
+        What makes maps, its dimension being replaced; by default the recommended posterior, with
+        2 chains of 250 draws.
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
     random_state : None, int or numpy.random.Generator
@@ -117,16 +115,12 @@ def plan_answers(
     )
     steps = None if answers is None else check_steps(answers, setting.base)
     if isinstance(setting.like, Triplets):
-        warn_about_screens(
-            setting.like,
-            "the plan takes them as independent",
-            "keep one answer a screen for the plan",
-        )
+        warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
+        if setting.maker.unit == "answer":
+            what, cure = "are taken as independent here", "leave unit='answer' out"
+            warn_about_screens(setting.like, what, cure)
     entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
-    with warnings.catch_warnings(), progress_bar(0, "maps", progress) as bar:
-        # Few answers make poor fits; the plan counts them.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", DataWarning)
+    with progress_bar(0, "maps", progress) as bar:
         search = Search(setting, measure, wanted, entropy, jobs, bar)
         if steps is None:
             search.find()

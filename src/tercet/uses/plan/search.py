@@ -7,14 +7,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from tercet.answers.questions import single_answers
 from tercet.ensemble import Ensemble
 from tercet.parallel import in_order
 from tercet.provenance import seed_for
 from tercet.simulate import Floats, Ints
-from tercet.triplets import Triplets
+from tercet.triplets import Triplets, restore
 from tercet.uses.plan.measures import MEASURES, best_agreement
 from tercet.uses.plan.needed import Needed, crossing, needed_answers
 from tercet.uses.plan.settings import Setting
@@ -58,7 +57,7 @@ class Search:
         self.entropy, self.n_jobs, self.bar = entropy, n_jobs, bar
         self.values: dict[int, Floats] = {}  # (repeats,) of each total
         self.poor = 0
-        self.pilot = _pilot_rows(setting.like)
+        self.pilot = _pilot_answers(setting.like)
         self.worlds = self._make_worlds()
         self.best: float | None = None
         if measure == "agreement":
@@ -146,28 +145,40 @@ class Search:
         """What a map of so many answers is worth, and whether its chains disagree."""
         world = self.worlds[task.world]
         m = task.total - self.setting.base
-        rows = np.concatenate([self.pilot, answers_in(world, m, self._key(_WORLD, task.world))])
-        answers = Triplets(rows, n_objects=self.setting.n_objects)
+        answers = self._with_pilot(answers_in(world, m, self._key(_WORLD, task.world)))
         ensemble, poor = self._fit(answers, _FIT, task.world, task.total)
         return self.measure.compute(ensemble, world), poor
 
     def _fit(self, answers: Triplets, *key: int) -> tuple[Ensemble, bool]:
-        maker = clone(self.setting.maker).set_params(
-            estimator__n_components=self.setting.n_components,
+        maker = self.setting.maker.in_dimension(self.setting.n_components).set_params(
             n_jobs=1,
             progress=False,
             random_state=np.random.default_rng(seed_for(*self._key(*key))),
         )
-        maker.fit(answers, n_objects=answers.n_objects)
+        maker._fit_quietly(answers)  # few answers make poor fits; they are counted
         diagnostics = getattr(maker, "diagnostics_", None)
         return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
+
+    def _with_pilot(self, rows: Ints) -> Triplets:
+        """New answers (m, 3) after those of the pilot, which keep their screens."""
+        pilot = self.pilot
+        if pilot is None:
+            return Triplets(rows, n_objects=self.setting.n_objects)
+        screens = None
+        if pilot.screens is not None:  # each new answer is a screen of its own
+            old = pilot.number_screens()
+            screens = np.concatenate([old, old.max() + 1 + np.arange(len(rows))])
+        both = np.concatenate([pilot.array, rows])
+        return Triplets(both, n_objects=self.setting.n_objects, screens=screens)
 
     def _key(self, *words: int) -> tuple[int, ...]:
         return (self.entropy, *words)
 
 
-def _pilot_rows(like: Triplets | Ensemble | None) -> Ints:
-    """The answers (m, 3) of a pilot, each as often as it was given."""
+def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
+    """The answers of a pilot, each as often as it was given."""
     if not isinstance(like, Triplets):
-        return np.empty((0, 3), dtype=np.int64)
-    return like.array[single_answers(like, "the pilot")]
+        return None
+    rows = single_answers(like, "the pilot")
+    votes: Triplets = restore(like[rows]._fields._replace(weights=None))
+    return votes

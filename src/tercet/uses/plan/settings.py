@@ -10,9 +10,9 @@ from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count, is_number
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.estimators import CKL
 from tercet.memory import need_memory
 from tercet.posterior import DistancePrior, Posterior
+from tercet.recommended import QUICK
 from tercet.triplets import Triplets, as_triplets
 from tercet.uses.plan.needed import fewest_worlds
 from tercet.uses.plan.worlds import SHAPES
@@ -94,7 +94,7 @@ def settle(
         float(assurance),
         int(repeats),
         base + int(limit),
-        _check_maker(maker, lapse),
+        _check_maker(maker),
     )
 
 
@@ -182,10 +182,9 @@ def _check_dimension(d: int, n: int) -> None:
         )
 
 
-def _check_maker(maker: Posterior | Bootstrap | None, lapse: float | None) -> Posterior | Bootstrap:
+def _check_maker(maker: Posterior | Bootstrap | None) -> Posterior | Bootstrap:
     if maker is None:
-        learn = ("exponent", "mu", "lapse") if lapse else ("exponent", "mu")
-        return Posterior(CKL(), learn=learn, n_samples=250, n_chains=2, warmup=250)
+        return Posterior(2, **QUICK)
     if not isinstance(maker, Posterior | Bootstrap):
         raise InputError(
             "maker must be a Posterior or a Bootstrap that is not fitted, such as "

@@ -13,8 +13,9 @@ from tercet.answers.questions import Index, deal, number_units
 from tercet.answers.repeats import Prepared, answer_pairs, by_observer, tally
 from tercet.checks import natural_key
 from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.errors import DataWarning, InputError
 from tercet.estimators import STE
+from tercet.metrics import satisfied
 from tercet.observers import label_observers, match_observers
 from tercet.text import listing
 from tercet.uses.quality.guessing import (
@@ -187,14 +188,11 @@ def _predict_once(prepared: Prepared, rng: np.random.Generator) -> Index:
     for number in range(k):
         own, rest = triplets[fold == number], triplets[fold != number]
         seen = np.bincount(rest.array.ravel(), minlength=triplets.n_objects) > 0
-        estimator = STE(DIMENSION, penalty=PENALTY, tol=TOLERANCE, random_state=rng)
-        with warnings.catch_warnings():
-            # What the answers lack is said once, of all of them.
-            warnings.simplefilter("ignore", DataWarning)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            estimator.fit(rest, n_objects=triplets.n_objects)
+        estimator = STE(DIMENSION, penalty=PENALTY, tol=TOLERANCE)
+        embedding = estimator.solve(rest, rng).embedding
         known = seen[own.array].all(axis=1)
-        signs[fold == number] = np.where(known, estimator.predict(own), 0)
+        right = satisfied(embedding, own)
+        signs[fold == number] = np.where(known, np.where(right, 1, -1), 0)
     return signs
 
 

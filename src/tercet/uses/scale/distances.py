@@ -16,7 +16,7 @@ from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
 from tercet.posterior import Posterior
-from tercet.provenance import Seed, seed_for
+from tercet.provenance import Seed, as_generator, seed_for
 from tercet.triplets import Triplets
 from tercet.uses.scale.made import Jackknifed, Made
 from tercet.uses.scale.resampling import weights_without
@@ -52,7 +52,7 @@ def maker_of(
             )
     else:
         maker = clone(model)
-        # Its own, unless told otherwise; a posterior takes answers one by one anyway.
+        # Its own, unless told otherwise; a posterior resamples nothing.
         changes["unit"] = unit if isinstance(maker, Bootstrap) else None
         if random_state is not None or maker.random_state is None:
             changes["random_state"] = entropy
@@ -65,18 +65,18 @@ def scale_by_distances(
     """Embed the answers, whose objects are in order, and put the embeddings in order."""
     ensemble = maker.fit(triplets).ensemble_
     samples = _oriented(ensemble.samples[:, :, 0])
-    name = type(maker.estimator).__name__
-    estimate, jackknife, unit, kind = None, None, "answer", "posterior"
+    name, unit = type(maker.embedder).__name__, maker.unit_of(triplets)
+    estimate, jackknife, kind = None, None, "posterior"
     if isinstance(maker, Bootstrap):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the replicates have said it
-            fitted = clone(maker.estimator).set_params(random_state=entropy).fit(triplets)
-        estimate = _oriented(fitted.embedding_[None, :, 0])[0]
-        kind, unit = "parametric" if maker.parametric else "bootstrap", maker.unit
+        weighed = maker.weigh(triplets)
+        estimator = maker.settle(weighed).embedder
+        embedding = _embed(estimator, weighed, as_generator(entropy))
+        estimate = _oriented(embedding[None, :, 0])[0]
+        kind = "parametric" if maker.parametric else "bootstrap"
         if kind == "bootstrap" and maker.fraction < 1.0:
             kind = f"subsamples of {maker.fraction:.0%}"
         elif kind == "bootstrap" and maker.fraction == 1.0:
-            jackknife = partial(_jackknife, maker, triplets, fitted.embedding_, entropy)
+            jackknife = partial(_jackknife, estimator, weighed, unit, embedding, entropy)
     made = Made(
         f"{name} in one dimension",
         kind,
@@ -125,13 +125,26 @@ def ill_defined(samples: Floats) -> float:
     return float(np.mean(samples[:, -1] < SHORTEST * np.ptp(samples, axis=1)))
 
 
-def _jackknife(maker: Bootstrap, triplets: Triplets, embedding: Floats, entropy: int) -> Jackknifed:
+def _embed(
+    estimator: Embedder,
+    triplets: Triplets,
+    rng: np.random.Generator,
+    init: Floats | None = None,
+) -> Floats:
+    """The embedding (n, 1) of all answers; what is to be said of it, the replicates have said."""
+    found = estimator.solve(triplets, rng, init).embedding
+    return np.asarray(found - found.mean(axis=0))
+
+
+def _jackknife(
+    estimator: Embedder, triplets: Triplets, unit: str, embedding: Floats, entropy: int
+) -> Jackknifed:
     """Maps without one unit; without one group of units each, where there are many.
 
     The skewness of sums over groups has the expectation of that over units, so that groups make
     the acceleration noisier and not different.
     """
-    units = find_units(triplets, maker.unit)
+    units = find_units(triplets, unit)
     shuffled = np.random.default_rng(seed_for(entropy, 2**32 - 1)).permutation(units.number)
     groups = np.array_split(shuffled, min(units.number, GROUPS))
 
@@ -139,9 +152,7 @@ def _jackknife(maker: Bootstrap, triplets: Triplets, embedding: Floats, entropy:
         left = weights_without(triplets, units, group)
         kept = left > 0.0
         fewer = Triplets(triplets.array[kept], n_objects=triplets.n_objects, weights=left[kept])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say was said of all answers
-            found = clone(maker.estimator).fit(fewer, init=embedding).embedding_
+        found = _embed(estimator, fewer, np.random.default_rng(0), embedding)
         return np.asarray(_oriented(found[None, :, 0])[0])
 
     scales = np.array([fit(group) for group in groups])

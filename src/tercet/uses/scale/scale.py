@@ -269,7 +269,7 @@ def _check(
         raise InputError(
             "link and lapse belong to model='difference'; a Posterior can learn=('lapse',)."
         )
-    estimator = model if isinstance(model, Embedder) else model.estimator
+    estimator = model if isinstance(model, Embedder) else model.embedder
     if estimator.n_components != 1:
         raise InputError(
             f"a scale has one dimension, and the model has {estimator.n_components}; use "

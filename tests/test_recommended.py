@@ -1,0 +1,187 @@
+"""An integer stands for the recommended model, in every maker and every use."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import tercet as tc
+from tercet import diagnosis, recommended
+from tercet.answers.screens import weigh_screens
+from tercet.errors import InputError
+from tercet.posterior.maximum import model_at_maximum
+from tercet.posterior.settings import check_learn
+from tercet.recommended import LEARNED, chain_sizes
+from tercet.simulate import gaussian_mixture, noisy_triplets
+
+# Chains as short as here are told so; what is tested does not depend on it.
+pytestmark = pytest.mark.filterwarnings("ignore:not converged")
+
+POINTS = gaussian_mixture(10, random_state=0)[0]
+ANSWERS = noisy_triplets(POINTS, 400, noise=0.5, replace=True, random_state=0)
+# Odd ones out: the others are nearer to each other than to the third.
+ROWS = np.concatenate([ANSWERS.array, ANSWERS.array[:, [1, 0, 2]]])
+SCREENS = tc.Triplets(ROWS, screens=np.tile(np.arange(400), 2))
+QUICK = {"n_samples": 20, "n_chains": 2, "warmup": 30, "random_state": 0}
+
+
+def drawn(maker, answers=ANSWERS):
+    return maker.fit(answers).ensemble_.draws
+
+
+# --- the posterior ----------------------------------------------------------------------------
+
+
+def test_a_number_is_ckl_with_everything_learned():
+    found = tc.Posterior(2, **QUICK).fit(ANSWERS).ensemble_
+    spelt = tc.Posterior(tc.CKL(2), learn=LEARNED, **QUICK).fit(ANSWERS).ensemble_
+    np.testing.assert_array_equal(found.draws, spelt.draws)
+    assert set(found.parameters) == {"exponent", "mu", "lapse"}
+    assert found.provenance["settings"] == spelt.provenance["settings"]
+    assert found.provenance["prior"]["variance"] == 1.0
+
+
+def test_an_estimator_learns_nothing_unless_told():
+    assert tc.Posterior(tc.CKL(2))._plan().learn == {}
+    assert tc.Posterior(2, learn=())._plan().learn == {}
+    assert set(tc.Posterior(2, learn=["lapse"])._plan().learn) == {"lapse"}
+
+
+def test_many_answers_get_shorter_chains_and_only_of_a_number(monkeypatch):
+    assert chain_sizes(recommended.MANY) == (1000, 4)
+    assert chain_sizes(recommended.MANY + 1) == (500, 2)
+    many = recommended.MANY + 1
+    settled = tc.Posterior(2).settle(many)
+    assert (settled.n_samples, settled.n_chains) == (500, 2)
+    assert tc.Posterior(2, n_chains=3).settle(many).n_chains == 3
+    settled = tc.Posterior(tc.CKL(2)).settle(many)
+    assert (settled.n_samples, settled.n_chains) == (1000, 4)
+    monkeypatch.setattr(recommended, "MANY", 399)
+    found = tc.Posterior(2, n_samples=20, warmup=30, random_state=0).fit(ANSWERS)
+    assert found.ensemble_.n_chains == 2
+
+
+@pytest.mark.parametrize("maker", [tc.Posterior(2), tc.Bootstrap(2)])
+def test_parameters_stay_as_given(maker):
+    twin = clone(maker)
+    assert twin.get_params() == maker.get_params()
+    assert twin.estimator == 2
+    assert twin.set_params(estimator=3).embedder.n_components == 3
+    assert maker.in_dimension(1).estimator == 1
+    assert type(maker)(tc.STE(2)).in_dimension(1).estimator.n_components == 1
+
+
+@pytest.mark.parametrize("maker", [tc.Posterior, tc.Bootstrap])
+@pytest.mark.parametrize("estimator", [0, -1, 2.5, "2", True, None])
+def test_other_numbers_are_refused(maker, estimator):
+    with pytest.raises(InputError, match=r"'estimator' .* a number of dimensions, or"):
+        maker(estimator).fit(ANSWERS)
+
+
+# --- the bootstrap ----------------------------------------------------------------------------
+
+
+def test_the_bootstrap_takes_the_posterior_s_maximum():
+    boot = tc.Bootstrap(2, 5, random_state=0).fit(ANSWERS)
+    model = model_at_maximum(ANSWERS, 2)
+    assert (boot.ensemble_.model.mu, boot.ensemble_.model.exponent) == (model.mu, model.exponent)
+    settings = boot.ensemble_.provenance["settings"]
+    assert settings["estimator"]["exponent"] == model.exponent
+    assert settings["estimator"]["penalty"] == recommended.PENALTY
+    spelt = drawn(tc.Bootstrap(model, 5, random_state=0))
+    np.testing.assert_array_equal(spelt, boot.ensemble_.draws)
+    assert boot.estimator == 2
+    assert tc.Bootstrap(2)._count() == recommended.REPLICATES
+    assert tc.Bootstrap(tc.STE(2))._count() == 100
+
+
+def test_it_is_a_maximum():
+    """Other values of exponent and mu, with the map that suits them best, are less likely."""
+
+    def energy(model):
+        total = clone(model).set_params(random_state=0, n_init=5).fit(ANSWERS).loss_
+        priors = check_learn(("exponent", "mu"), model.model())
+        for name, (median, spread) in priors.items():
+            total += 0.5 * (np.log(getattr(model, name) / median) / spread) ** 2
+        return total
+
+    best = model_at_maximum(ANSWERS, 2)
+    least = energy(best)
+    for name in ("exponent", "mu"):
+        for factor in (0.7, 1.4):
+            other = clone(best).set_params(**{name: factor * getattr(best, name)})
+            assert energy(other) > least
+
+
+def test_it_needs_the_answers_in_memory(tmp_path):
+    np.save(tmp_path / "answers.npy", ANSWERS.array)
+    stream = tc.open_triplets(tmp_path / "answers.npy")
+    with pytest.raises(InputError, match=r"name a model, such as Bootstrap\(CKL\(2, "):
+        tc.Bootstrap(2).fit(stream)
+
+
+# --- screens ----------------------------------------------------------------------------------
+
+
+def test_screens_count_as_one_choice_in_both_makers():
+    weighed = weigh_screens(SCREENS)
+    assert weighed.weights == pytest.approx(2 / 3)
+    alone = tc.Triplets(ROWS, weights=weighed.weights)
+    np.testing.assert_array_equal(
+        drawn(tc.Posterior(2, **QUICK), SCREENS), drawn(tc.Posterior(2, **QUICK), alone)
+    )
+    boot = tc.Bootstrap(tc.STE(2, penalty=0.1), 3, random_state=0)
+    by_hand = tc.Triplets(ROWS, weights=weighed.weights, observers=SCREENS.screens)
+    np.testing.assert_array_equal(
+        drawn(boot, SCREENS), drawn(clone(boot).set_params(unit="observer"), by_hand)
+    )
+
+
+def test_unless_answers_are_asked_for():
+    with pytest.warns(tc.errors.DataWarning, match="one choice.*independent here.*leave unit"):
+        found = drawn(tc.Posterior(2, unit="answer", **QUICK), SCREENS)
+    np.testing.assert_array_equal(found, drawn(tc.Posterior(2, **QUICK), tc.Triplets(ROWS)))
+    assert tc.Posterior.paper(tc.STE(2)).unit == tc.Bootstrap.paper(tc.STE(2)).unit == "answer"
+
+
+def test_a_posterior_of_screens_needs_screens():
+    with pytest.raises(InputError, match="do not say which screen"):
+        tc.Posterior(2, unit="screen", **QUICK).fit(ANSWERS)
+
+
+# --- said once --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def diagnoses(monkeypatch):
+    """How often the answers were diagnosed."""
+    found, original = [], diagnosis.diagnose
+
+    def diagnose(*args, **kwargs):
+        found.append(args)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(diagnosis, "diagnose", diagnose)
+    monkeypatch.setattr("tercet.uses.compare.models.diagnose", diagnose)
+    return found
+
+
+def test_the_dimension_diagnoses_once_and_says_nothing_of_its_chains(diagnoses, recwarn):
+    quick = tc.Posterior(2, n_samples=20, n_chains=2, warmup=20)
+    tc.estimate_dimension(
+        SCREENS, (1, 2), posterior=quick, folds=2, repeats=1, n_jobs=1, random_state=0
+    )
+    assert len(diagnoses) == 1
+    assert not recwarn.list
+
+
+def test_so_does_a_comparison(diagnoses, recwarn):
+    models = [tc.Posterior(2, **QUICK), tc.SOE(2, n_init=1)]
+    tc.compare_models(SCREENS, models, method="kfold", folds=2, n_jobs=1, random_state=0)
+    assert len(diagnoses) == 1
+    assert not recwarn.list
+
+
+def test_models_that_take_screens_differently_are_not_compared():
+    models = [tc.Posterior(2), tc.Posterior(2, unit="answer")]
+    with pytest.raises(InputError, match="use the same unit for all"):
+        tc.compare_models(SCREENS, models)
