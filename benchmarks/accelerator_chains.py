@@ -15,18 +15,18 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import tercet as tc
-from tercet.parallel import count_threads
+from tercet.arrays import Floats
 from tercet.posterior.draw import SUPERCHAINS, build_target, draw
 from tercet.posterior.mode import find_modes, jittered
+from tercet.running.threads import (
+    count_threads,
+)
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 N, D, M, NOISE = 50, 2, 2_000, 0.3
 PAIRS = 50
-
-Floats = NDArray[np.float64]
 
 
 class Quality(NamedTuple):

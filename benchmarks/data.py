@@ -9,21 +9,21 @@ from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.peer import ROOT
 from tercet import datasets
-from tercet.triplets import Triplets
-
-Ints = NDArray[np.int64]
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Index
 
 
 class Answers(NamedTuple):
     """Triplets (anchor, near, far) and how often each was answered so."""
 
     name: str
-    triplets: Ints  # (m, 3)
-    counts: Ints | None  # (m,), or None: once each
+    triplets: Index  # (m, 3)
+    counts: Index | None  # (m,), or None: once each
     n_objects: int
 
 

@@ -17,14 +17,19 @@ from studies.plots import FOLDER
 from studies.report import NONE, Goal, Image, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet import datasets, simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.estimators import CKL
-from tercet.plots.active import plot_learning
+from tercet.plots.learning import (
+    plot_learning,
+)
 from tercet.posterior import Posterior
-from tercet.triplets import Triplets
+from tercet.uses.active.candidates import (
+    number,
+)
 from tercet.uses.active.loop import ActiveLoop, Record
-from tercet.uses.active.questions import number
-
-Floats = NDArray[np.float64]
 
 VERSION = 1  # raise it when the product changes what is measured here
 REPEATS, QUICK_REPEATS = 10, 2

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.stats import chi2
 
@@ -17,13 +16,16 @@ from studies.setting import Setting
 from studies.worlds import MODELS, World, size
 from tercet import simulate
 from tercet.align import procrustes
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
 from tercet.estimators import STE, TSTE
-from tercet.posterior.settings import VARIANCE
-from tercet.triplets import Triplets
-
-Floats = NDArray[np.float64]
+from tercet.posterior.priors import (
+    VARIANCE,
+)
 
 VERSION = 2  # raise it when the product changes what is measured here
 N, D, LEVEL = 20, 2, 0.95

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from studies.cells import Cell, Result, collect
@@ -14,13 +13,15 @@ from studies.methods import QUIET, Maker
 from studies.report import Section, Table
 from studies.setting import Setting
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL
 from tercet.posterior import Posterior
-from tercet.triplets import Triplets
 
-Floats = NDArray[np.float64]
 Rng = np.random.Generator
 
 VERSION = 1  # raise it when the product changes what is measured here

@@ -17,14 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.models import CKLModel, Model
 from tercet.posterior.draw import Drawn, Plan, draw
-from tercet.posterior.priors import NormalPrior
-from tercet.posterior.settings import Learn, check_learn
+from tercet.posterior.priors import (
+    Learn,
+    NormalPrior,
+    check_learn,
+)
 from tercet.simulate import answers_from_model, random_comparisons
-from tercet.triplets import Triplets
 
-Floats = NDArray[np.float64]
 Ranks = dict[str, NDArray[np.int64]]
 
 VARIANCE, SPREAD = 1.0, 1.0

@@ -6,16 +6,16 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.metrics import squared_distances
 from tercet.models import Model, STEModel, TSTEModel
-from tercet.triplets import Triplets
-
-Floats = NDArray[np.float64]
 
 N = 50
 PILOTS = 20  # point sets by which the size of the worlds of a model is chosen

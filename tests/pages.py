@@ -27,7 +27,9 @@ from llvmlite import binding
 
 from tercet.cli import main
 from tercet.cli.main import build_parser
-from tercet.demo.world import NAMES
+from tercet.demo import (
+    NAMES,
+)
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -11,17 +11,26 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet import diagnosis, simulate
+from tercet import (
+    simulate,
+)
 from tercet.analysis import Settings, analyse, from_answers
 from tercet.analysis.tables import tables
 from tercet.analysis.words import summary
+from tercet.answers import (
+    diagnosis,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.cli.main import main
 from tercet.errors import InputError
 from tercet.io import Reading, Skipped
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.triplets import Triplets
 from tercet.uses import certainty, predict
-from tercet.uses.compare.misfit import LackOfFit
+from tercet.uses.compare.comparison import (
+    LackOfFit,
+)
 from tercet.uses.dimension import estimate
 from tercet.uses.quality import check_answers
 
@@ -670,7 +679,7 @@ def test_answers_are_diagnosed_by_the_check_and_for_the_cautions_alone(monkeypat
         seen.append(args)
         return original(*args, **kwargs)
 
-    for place in ("tercet.diagnosis", "tercet.uses.quality.check", from_answers.__name__):
+    for place in ("tercet.answers.diagnosis", "tercet.uses.quality.check", from_answers.__name__):
         monkeypatch.setattr(f"{place}.diagnose", diagnose)
     quick(reading(Triplets(asked(150))), dimensions=(1, 2), samples=20)
     assert len(seen) == 2

@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet import bounded
+from tercet import (
+    files as bounded,
+)
 from tercet.cli import main
-from tercet.cli.sizes import size
+from tercet.cli.files import (
+    size,
+)
 from tercet.datasets import fetch
 from tercet.errors import InputError
 

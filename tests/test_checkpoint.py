@@ -11,8 +11,21 @@ import time
 import numpy as np
 import pytest
 
-from tercet.checkpoint import NOTHING_KEPT, file, fingerprint, open_checkpoint, opening, rows
 from tercet.errors import DataWarning, InputError, TercetError
+from tercet.running import (
+    checkpoint as file,
+)
+from tercet.running import (
+    checkpoint as opening,
+)
+from tercet.running import (
+    checkpoint as rows,
+)
+from tercet.running.checkpoint import (
+    NOTHING_KEPT,
+    fingerprint,
+    open_checkpoint,
+)
 
 SETTINGS = {"class": "Maker", "n": 3, "estimator": {"class": "STE", "penalty": 0.5}}
 DATA = {"comparisons": np.arange(6).reshape(2, 3), "weights": None}
@@ -301,7 +314,7 @@ def test_two_runs_cannot_have_one_file(path):
         with pytest.raises(InputError, match=told):
             opened(path)
         code = (
-            "import sys; from tercet.checkpoint import open_checkpoint\n"
+            "import sys; from tercet.running.checkpoint import open_checkpoint\n"
             "open_checkpoint(sys.argv[1], {}, {}, 0)"
         )
         other = subprocess.run(
@@ -374,7 +387,7 @@ def test_a_disk_that_fails_under_way_is_told(path):
     """The system refuses to let a file grow: what a quota does."""
     code = (
         "import resource, sys, numpy as np\n"
-        "from tercet.checkpoint import open_checkpoint, rows\n"
+        "from tercet.running.checkpoint import open_checkpoint, rows\n"
         "rows.EVERY = 0.0\n"
         "with open_checkpoint(sys.argv[1], {}, {}, 0) as checkpoint:\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\n"

@@ -1,9 +1,14 @@
 import numpy as np
 import pytest
 
-from tercet.diagnosis import diagnose, warn_about
+from tercet.answers.diagnosis import (
+    diagnose,
+    warn_about,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import DataWarning
-from tercet.triplets import Triplets
 
 NAMES = ("ape", "bee", "cat", "dog", "elk")
 

@@ -26,24 +26,21 @@ TREES = {module: ast.parse(file.read_text("utf-8")) for module, file in MODULES.
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"text"},
-    {"errors", "compiled", "files", "limits", "npz", "progress", "tables"},
-    {"bounded", "observers", "refusals", "titles"},
-    {"checks", "memory", "parallel", "provenance"},
-    {"triplets", "checkpoint"},
-    {"answers", "streamed"},
-    {"diagnosis", "io", "models"},
+    {"arrays", "errors", "text"},
+    {"compiled", "files", "tables"},
+    {"running"},
+    {"answers"},
+    {"io", "models"},
     {"align", "engine"},
     {"accelerator", "metrics", "uncertainty"},
-    {"simulate", "datasets", "embedder"},
-    {"estimators"},
-    {"recommended"},
-    {"ensemble"},
+    {"datasets", "embedder", "simulate"},
+    {"ensemble", "estimators"},
+    {"makers"},
     {"posterior"},
     {"bootstrap"},
     {"uses"},
-    {"plots", "analysis"},
-    {"report", "paper"},
+    {"analysis", "plots"},
+    {"paper", "report"},
     {"demo"},
     {"cli"},
     {"__main__"},
@@ -147,7 +144,7 @@ def knowing_triplets(trees):
                 yield f"{module} imports {name}"
 
 
-ANSWERS = ("answers", "triplets", "streamed", "checks", "diagnosis", "io")
+ANSWERS = ("answers", "io")
 RULES = [pointing_up, undeclared, hasty, knowing_triplets]
 
 
@@ -166,7 +163,7 @@ BREAKING = {
     "from matplotlib.figure import Figure": hasty,
     "import jax.numpy as jnp": hasty,
     "from tercet.accelerator.solver import OnDevice": hasty,
-    "from tercet.triplets import Triplets": knowing_triplets,
+    "from tercet.answers.triplets import Triplets": knowing_triplets,
 }
 
 

@@ -9,6 +9,9 @@ from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from tercet import metrics
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.metrics import (
     brier_score,
@@ -20,7 +23,6 @@ from tercet.metrics import (
     squared_distances,
     triplet_error,
 )
-from tercet.triplets import Triplets
 
 LINE = np.array([[0.0], [1.0], [3.0], [6.0]])
 seeds = st.integers(0, 2**32 - 1)

@@ -20,7 +20,9 @@ from tercet.models import (
     domains,
     known_models,
 )
-from tercet.posterior.settings import check_learn
+from tercet.posterior.priors import (
+    check_learn,
+)
 
 LIKELIHOODS = [
     *(known_models()[name]() for name in PROBABILITIES),

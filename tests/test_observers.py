@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.observers import label_observers, match_observers, settle_observers
+from tercet.answers.checks import (
+    label_observers,
+    match_observers,
+    settle_observers,
+)
 
 
 def test_labels_are_one_for_numbers_and_text():

@@ -8,8 +8,15 @@ from matplotlib.figure import Figure
 
 from tercet import InputError
 from tercet.plots import plot_dimension
-from tercet.plots.dimension import measured_panels
-from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
+from tercet.plots.models import (
+    measured_panels,
+)
+from tercet.uses.dimension.evidence import (
+    NOTHING,
+    DimensionEstimate,
+    DimensionRow,
+    Measured,
+)
 
 TITLES = [
     "accuracy on left-out answers",

@@ -5,9 +5,10 @@ import pytest
 
 from tercet.errors import InputError
 from tercet.models import CKLModel, STEModel, TSTEModel
-from tercet.posterior.priors import DistancePrior, NormalPrior
-from tercet.posterior.settings import (
+from tercet.posterior.priors import (
     LAPSE_PRIOR,
+    DistancePrior,
+    NormalPrior,
     check_learn,
     default_prior,
     first_theta,

@@ -16,9 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import tercet as tc
-from tercet import streamed
+from tercet.answers import (
+    streams as streamed,
+)
+from tercet.answers.diagnosis import (
+    diagnose,
+)
 from tercet.bootstrap import streamed as replicates_of_streams
-from tercet.diagnosis import diagnose
 from tercet.engine import blocks
 from tercet.engine.blocks import loss_over_blocks, spectral_start_of_blocks
 from tercet.engine.fit import Objective, evaluate
@@ -33,7 +37,7 @@ NAMES = [f"img{i}" for i in range(40)]
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Files of a few hundred rows have many blocks."""
-    for module in ("tercet.streamed", "tercet.io.stream"):
+    for module in ("tercet.answers.streams", "tercet.io.stream"):
         monkeypatch.setattr(f"{module}.BLOCK_ROWS", 97)
 
 

@@ -5,10 +5,17 @@ import pandas as pd
 import pytest
 from tests.io.examples import parquet
 
+from tercet.answers.titles import (
+    OBSERVERS,
+    find_observer,
+    is_missing,
+    plain_title,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets
-from tercet.titles import OBSERVERS, find_observer, is_missing, plain_title
-from tercet.triplets import Triplets
 
 TITLES = ["participant", "Participant ID", "subject_id", "worker_id", "WorkerId", "PROLIFIC_PID"]
 TITLES += ["VP-Nr.", "puid", "sub_id", "participant.id", "sessionID", "survey_round"]

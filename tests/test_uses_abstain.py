@@ -9,11 +9,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tercet as tc
 from tercet.metrics import reliability_table
 from tercet.models import STEModel
-from tercet.plots.abstain import plot_risk_coverage
+from tercet.plots.predictions import (
+    plot_risk_coverage,
+)
 from tercet.simulate import answers_from_model, random_comparisons
-from tercet.uses.abstain.promise import likelier_answers
-from tercet.uses.abstain.threshold import hold_out, independent_unit
-from tercet.uses.abstain.walk import fewest, last_passed, shuffle, walk_down
+from tercet.uses.abstain import (
+    fewest,
+    hold_out,
+    independent_unit,
+    last_passed,
+    likelier_answers,
+    shuffle,
+    walk_down,
+)
 
 N = 12
 POINTS = 1.2 * np.random.default_rng(0).normal(size=(N, 2))

@@ -15,13 +15,28 @@ import tercet as tc
 from tercet.answers.questions import number_comparisons
 from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.models import STEModel
-from tercet.plots.compare import plot_models
-from tercet.uses import predictive
-from tercet.uses.compare import crossval
-from tercet.uses.compare.comparison import ModelScore, clearly_worse
-from tercet.uses.compare.misfit import deviance, lack_of_fit
+from tercet.plots.models import (
+    plot_models,
+)
+from tercet.uses import (
+    predict as predictive,
+)
+from tercet.uses.compare import (
+    models as crossval,
+)
+from tercet.uses.compare.comparison import (
+    ModelScore,
+    clearly_worse,
+    deviance,
+    lack_of_fit,
+)
 from tercet.uses.compare.models import name_models
-from tercet.uses.predictive import held_out, leave_one_out, mean_per_answer, stacking_weights
+from tercet.uses.predict import (
+    held_out,
+    leave_one_out,
+    mean_per_answer,
+    stacking_weights,
+)
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
 
@@ -127,7 +142,7 @@ def test_blocks_do_not_change_predictions(fitted, monkeypatch):
     T, ensemble = fitted
     units = number_comparisons(T)
     whole = leave_one_out(ensemble, T, units)
-    monkeypatch.setattr("tercet.uses.predictive.BLOCK", 7 * len(ensemble))
+    monkeypatch.setattr("tercet.uses.predict.BLOCK", 7 * len(ensemble))
     for ours, theirs in zip(leave_one_out(ensemble, T, units), whole, strict=True):
         np.testing.assert_allclose(ours, theirs)
 

@@ -8,9 +8,13 @@ from scipy import optimize, stats
 from scipy.special import log_expit, log_ndtr
 
 from tercet.answers.questions import Questions, find_questions
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
-from tercet.triplets import Triplets
-from tercet.uses.scale import kernels
+from tercet.uses.scale import (
+    difference as kernels,
+)
 from tercet.uses.scale.difference import (
     LINKS,
     check_design,

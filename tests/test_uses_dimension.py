@@ -15,17 +15,24 @@ from tercet import InputError
 from tercet.answers.questions import number_units
 from tercet.models import STEModel
 from tercet.uses.dimension import estimate as module
-from tercet.uses.dimension.rule import NATS, LeftOut, decide
-from tercet.uses.dimension.settings import check_dimensions
-from tercet.uses.dimension.steps import (
+from tercet.uses.dimension.estimate import (
+    check_dimensions,
+)
+from tercet.uses.dimension.evidence import (
+    NATS,
+    NOTHING,
+    DimensionEstimate,
+    DimensionRow,
     Gain,
+    LeftOut,
+    Measured,
     corrected_t_test,
     cross_validate,
+    decide,
     first_not_rejected,
     gain,
     make_splits,
 )
-from tercet.uses.dimension.table import NOTHING, DimensionEstimate, DimensionRow, Measured
 
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0], [4, 0, 1], [0, 2, 4]] * 3)
 

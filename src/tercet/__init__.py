@@ -13,15 +13,22 @@ if TYPE_CHECKING:
 
     from tercet import align, datasets, metrics, plots, simulate
     from tercet.analysis import Analysis, analyse
+    from tercet.answers.diagnosis import (
+        diagnose,
+    )
+    from tercet.answers.streams import (
+        StreamedTriplets,
+    )
+    from tercet.answers.triplets import (
+        Triplets,
+        as_triplets,
+    )
     from tercet.bootstrap import Bootstrap
-    from tercet.diagnosis import diagnose
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
     from tercet.io import open_triplets, read_file, read_triplets, write_triplets
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
-    from tercet.streamed import StreamedTriplets
-    from tercet.triplets import Triplets, as_triplets
     from tercet.uses.abstain import choose_threshold, hold_out, risk_coverage
     from tercet.uses.active import ActiveLoop, suggest
     from tercet.uses.certainty import certainty, nearest_neighbours
@@ -49,19 +56,19 @@ _HOMES = {
     "SOE": "estimators",
     "STE": "estimators",
     "SeparableWarning": "errors",
-    "StreamedTriplets": "streamed",
+    "StreamedTriplets": "answers.streams",
     "TSTE": "estimators",
     "TercetError": "errors",
-    "Triplets": "triplets",
+    "Triplets": "answers.triplets",
     "align": "",
     "analyse": "analysis",
-    "as_triplets": "triplets",
+    "as_triplets": "answers.triplets",
     "certainty": "uses.certainty",
     "check_answers": "uses.quality",
     "choose_threshold": "uses.abstain",
     "compare_models": "uses.compare",
     "datasets": "",
-    "diagnose": "diagnosis",
+    "diagnose": "answers.diagnosis",
     "estimate_dimension": "uses.dimension",
     "goodness_of_fit": "uses.scale",
     "hold_out": "uses.abstain",

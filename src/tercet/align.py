@@ -9,13 +9,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tercet.arrays import Floats
 from tercet.errors import ConvergenceWarning, InputError
 
 __all__ = ["Alignment", "align", "generalised_procrustes", "procrustes"]
 
-Floats = NDArray[np.float64]
 
 _NOTHING = np.finfo(float).eps ** 2  # of the largest sum of squares: equal points, but for rounding
 

@@ -14,22 +14,35 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.accelerator.device import WORTH_IT, check_device, find_device
-from tercet.diagnosis import warn_about
+from tercet.answers.diagnosis import (
+    warn_about,
+)
+from tercet.answers.streams import (
+    StreamedTriplets,
+    blocks_of,
+)
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+    restore,
+)
+from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.kernels import code_of
 from tercet.engine.lbfgs import TOLERANCE
 from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
-from tercet.memory import need_memory
 from tercet.metrics import satisfied
 from tercet.models import Model
-from tercet.provenance import Seed, as_generator
-from tercet.streamed import StreamedTriplets, blocks_of
+from tercet.running.memory import (
+    need_memory,
+)
+from tercet.running.provenance import (
+    Seed,
+    as_generator,
+)
 from tercet.text import shown
-from tercet.triplets import Triplets, as_triplets, restore
-
-Floats = NDArray[np.float64]
 
 _UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"
 _CURE = "add a penalty (in Python: penalty=1/30), the MAP under a Gaussian prior of variance 15"

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.embedder import Embedder, Floats
+from tercet.arrays import Floats
+from tercet.embedder import Embedder
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
-from tercet.memory import need_memory
 from tercet.models import (
     CKLModel,
     GNMDSModel,
@@ -26,8 +26,15 @@ from tercet.models import (
     known_models,
 )
 from tercet.models.base import POSITIVE
-from tercet.parallel import one_blas_thread
-from tercet.provenance import Seed
+from tercet.running.memory import (
+    need_memory,
+)
+from tercet.running.provenance import (
+    Seed,
+)
+from tercet.running.threads import (
+    one_blas_thread,
+)
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
 

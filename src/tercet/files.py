@@ -1,20 +1,46 @@
-"""Files that are written whole or not at all; whatever tercet writes, it writes here."""
+"""Files: read within bounds and never executed, written whole or not at all."""
 
 from __future__ import annotations
 
 import errno
+import gzip
 import io
+import math
 import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+import time
+import zipfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.errors import InputError
 from tercet.text import harmless
 
-__all__ = ["check_place", "identity", "is_stream", "whole_file", "write_whole"]
+__all__ = [
+    "MAX_BYTES",
+    "UnreadableError",
+    "check_place",
+    "check_size",
+    "gunzip",
+    "identity",
+    "is_gzipped",
+    "is_stream",
+    "read_bytes",
+    "read_header",
+    "read_npy",
+    "read_npz",
+    "read_start",
+    "require_plain",
+    "whole_file",
+    "write_whole",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -174,3 +200,288 @@ def _create(part: str, found: os.stat_result | None) -> IO[bytes]:
                 os.fchown(file, found.st_uid, found.st_gid)
         os.fchmod(file, stat.S_IMODE(found.st_mode) & 0o777)
     return os.fdopen(file, "wb")
+
+
+# --- reading that ends: a file, a pipe or a packed file, up to a size that is said beforehand ---
+
+
+MAX_BYTES = 2**31  # of a file as it is read, unpacked if it was packed
+WAIT = 10.0  # seconds for somebody to write into a named pipe
+_PAUSE = 0.02
+_PIECE = 2**20
+_MOST_PACKED = 1032  # times that deflate can make zeros smaller
+
+
+def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of a file or of a pipe; an `InputError` if there are more than allowed.
+
+    A named pipe into which nobody writes is given up after a while. Devices are refused, since many
+    never end; a terminal is read. What the system says otherwise is raised as it is.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode):
+        check_size(path, os.path.getsize(path), max_bytes)
+        return Path(path).read_bytes()
+    if stat.S_ISFIFO(mode):
+        return _read_pipe(path, max_bytes)
+    if not stat.S_ISCHR(mode) and not stat.S_ISBLK(mode):
+        return Path(path).read_bytes()  # a folder, a socket: the system says what it is
+    with open(path, "rb") as file:
+        if not file.isatty():
+            raise InputError(f"{path} is a device, not a file; give a file or a pipe.")
+        return _read_on(path, file, b"", max_bytes)
+
+
+def require_plain(path: str | os.PathLike[str]) -> None:
+    """Refuse what cannot be read again and again: a pipe or a device, which may never end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise InputError(f"{path} is a pipe or a device; here a file on the disk is needed.")
+
+
+def read_start(path: str | os.PathLike[str], size: int = 8) -> bytes:
+    """The first bytes of a file on the disk, which will be read again."""
+    require_plain(path)
+    try:
+        with open(path, "rb") as file:
+            return file.read(size)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; check the name and the folder.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def check_size(
+    path: str | os.PathLike[str], size: int, max_bytes: int, how: str = "has", cure: str = ""
+) -> None:
+    """Refuse a file of a size that is known beforehand; without a cure, the limit is raised."""
+    if size > max_bytes:
+        raise InputError(
+            f"{path} {how} {_size(size)}, and the limit is {_size(max_bytes)}. "
+            f"{cure or _raise(size)}"
+        )
+
+
+def is_gzipped(content: bytes) -> bool:
+    """Whether the first bytes are those of gzip."""
+    return content[:2] == b"\x1f\x8b"
+
+
+def gunzip(
+    path: str | os.PathLike[str], content: bytes, max_bytes: int = MAX_BYTES, cure: str = ""
+) -> bytes:
+    """Unpack gzip; where it could pass the limit, it is counted before any of it is kept."""
+    if len(content) * _MOST_PACKED > max_bytes:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+            size = 0
+            while piece := packed.read(_PIECE):
+                size += len(piece)
+                if size > max_bytes:
+                    how = f"has {_size(len(content))} that unpack to more than"
+                    raise _too_large(path, how, max_bytes, cure)
+    return gzip.decompress(content)
+
+
+def _read_pipe(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    # Opened so that it does not wait for a writer, who may never come.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        end = time.monotonic() + (WAIT if _is_named(path) else 0.0)
+        # None: somebody has it open but has not written yet; nothing: nobody has it open.
+        while (start := file.read(_PIECE)) == b"" and time.monotonic() < end:
+            time.sleep(_PAUSE)
+        if start == b"" and _is_named(path):
+            raise InputError(
+                f"{path} is a pipe into which nobody wrote for {WAIT:.0f} seconds. Start the "
+                "program that writes into it first, or give a file."
+            )
+        os.set_blocking(descriptor, True)
+        return b"" if start == b"" else _read_on(path, file, start or b"", max_bytes)
+
+
+def _is_named(path: str | os.PathLike[str]) -> bool:
+    """Whether a pipe has a name of its own, so that somebody may still open it to write."""
+    try:
+        return stat.S_ISFIFO(os.lstat(os.path.realpath(path)).st_mode)
+    except OSError:  # /dev/fd/63 is a pipe without a place in any folder
+        return False
+
+
+def _read_on(
+    path: str | os.PathLike[str], file: BinaryIO | io.RawIOBase, start: bytes, max_bytes: int
+) -> bytes:
+    """Read to the end, or until there is more than allowed."""
+    content = bytearray(start)
+    while len(content) <= max_bytes and (piece := file.read(_PIECE)):
+        content += piece
+    if len(content) > max_bytes:
+        raise _too_large(path, "gives more than", max_bytes)
+    return bytes(content)
+
+
+def _too_large(
+    path: str | os.PathLike[str], how: str, max_bytes: int, cure: str = ""
+) -> InputError:
+    """The error about what was not read to its end, so that nobody knows how much it is."""
+    return InputError(
+        f"{path} {how} {_size(max_bytes)}, which is the limit. {cure or _raise(2 * max_bytes)}"
+    )
+
+
+def _raise(size: int) -> str:
+    return f"If it is what you think it is, raise the limit: max_bytes={size}."
+
+
+def _size(size: int) -> str:
+    """A number of bytes as people say it."""
+    for factor, unit in (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"):
+        if size >= factor:
+            return f"{size / factor:.4g} {unit}"
+    return f"{size} bytes"
+
+
+# --- arrays from .npy and .npz files, whoever made them: looked at before they are believed -----
+
+
+# What numbers and names can be packed to: a file that unpacks to more is made to fill memory.
+_LARGEST_RATIO = 100
+_HARMLESS = 2**30  # bytes unpacked, for which nobody asks
+_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # in which NumPy packs
+_KINDS = "biufU"  # numbers and text
+_ENCRYPTED = 0x1  # of a member's flags
+
+
+class UnreadableError(ValueError):
+    """What is wrong with a file of arrays, in words that follow its name."""
+
+
+class Header(NamedTuple):
+    """What an array says of itself."""
+
+    shape: tuple[int, ...]
+    by_columns: bool  # Fortran's order
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its values."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
+    """The array of an .npy file; ``what`` it is called in an error."""
+    try:
+        header = read_header(file)
+        start = file.tell()
+        size = file.seek(0, 2) - start
+        file.seek(0)
+    except Exception as error:
+        raise _damaged(what, error) from None
+    return _read_values(file, header, size, what)
+
+
+def read_npz(
+    file: IO[bytes], allow: Callable[[int], object] = lambda size: None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file by name; other members of the zip archive are left alone.
+
+    ``allow`` is told beforehand how many bytes it unpacks to, and raises an error if that is more
+    than the caller wants.
+    """
+    try:
+        archive = zipfile.ZipFile(file)
+        members = archive.infolist()
+        packed = file.seek(0, 2)
+    except Exception as error:  # zipfile and NumPy raise almost any kind for a damaged file
+        raise _damaged("the file", error) from None
+    unpacked = sum(member.file_size for member in members)
+    allow(unpacked)
+    if unpacked > max(_HARMLESS, _LARGEST_RATIO * packed):
+        raise UnreadableError(
+            f"the file has {packed:,} bytes and would unpack to {unpacked:,}, more than "
+            f"{_LARGEST_RATIO} times as many: it is damaged, or made to fill the memory."
+        )
+    arrays: dict[str, NDArray[Any]] = {}
+    with archive:
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if name == member.filename:
+                continue
+            if name in arrays:
+                raise UnreadableError(f"the file has two arrays of the name {name!r}.")
+            arrays[name] = _read_member(archive, member, repr(name))
+    return arrays
+
+
+def read_header(file: IO[bytes]) -> Header:
+    """What an .npy file says of itself; its values come next."""
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in read:  # the third is for titles of columns, which our arrays do not have
+        raise ValueError(f"an array of the format {version}")
+    shape, by_columns, dtype = read[version](file)
+    if any(isinstance(length, bool) or length < 0 for length in shape):
+        raise ValueError(f"an array of the shape {shape}")
+    return Header(shape, by_columns, dtype)
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -> NDArray[Any]:
+    if member.flag_bits & _ENCRYPTED:
+        raise UnreadableError(f"{what} is encrypted. Save it without a password.")
+    if member.compress_type not in _WAYS:
+        raise UnreadableError(
+            f"{what} is packed in a way that is not NumPy's. Save it with np.savez."
+        )
+    try:
+        with archive.open(member) as file:
+            header = read_header(file)
+            size = member.file_size - file.tell()
+    except Exception as error:
+        raise _damaged(what, error) from None
+    try:
+        with archive.open(member) as file:
+            return _read_values(file, header, size, what)
+    except UnreadableError:
+        raise
+    except Exception as error:  # of the member's end, such as its checksum
+        raise _damaged(what, error) from None
+
+
+def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArray[Any]:
+    """The array that begins here, if its values are as many bytes as there are."""
+    if header.dtype.hasobject:
+        raise UnreadableError(
+            f"{what} has Python objects, which are never loaded because they can run code. Save "
+            "numbers, and names as text: np.array(names, dtype=str)."
+        )
+    if header.dtype.kind not in _KINDS or not header.dtype.itemsize:
+        raise UnreadableError(
+            f"{what} has values of type {header.dtype}; numbers or text are needed."
+        )
+    if header.size != size:
+        raise UnreadableError(
+            f"{what} is damaged and cannot be read: it has {size:,} bytes where its shape "
+            f"{header.shape} takes {header.size:,}. Was the file cut off? Save it again."
+        )
+    try:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    except Exception as error:
+        raise _damaged(what, error) from None
+    if array.dtype.kind == "U" and not _is_text(array):
+        raise UnreadableError(f"{what} has letters that do not exist: it is damaged.")
+    return array
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Whether all letters of an array of text exist; half of a pair does not."""
+    codes = np.frombuffer(array.tobytes(), dtype=array.dtype.byteorder + "u4")
+    return not ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any()
+
+
+def _damaged(what: str, error: Exception) -> UnreadableError:
+    return UnreadableError(
+        f"{what} is damaged and cannot be read ({type(error).__name__}). Was the file cut off? "
+        "Save it again."
+    )

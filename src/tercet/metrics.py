@@ -16,8 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from tercet.align import procrustes
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+)
+from tercet.arrays import Bools, Floats
 from tercet.errors import InputError
-from tercet.triplets import Triplets, as_triplets
 
 __all__ = [
     "ReliabilityTable",
@@ -32,8 +36,6 @@ __all__ = [
     "triplet_error",
 ]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # Coordinates gathered at a time: 2²¹ float64 are 16 MB, whatever the number of dimensions.
 CHUNK = 2**21

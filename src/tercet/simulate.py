@@ -13,11 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.answers.questions import count_comparisons, draw_distinct, unrank
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+)
+from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.memory import need_memory
 from tercet.metrics import squared_distances
-from tercet.provenance import Seed, as_generator
-from tercet.triplets import Triplets, as_triplets
+from tercet.running.memory import (
+    need_memory,
+)
+from tercet.running.provenance import (
+    Seed,
+    as_generator,
+)
 
 __all__ = [
     "all_comparisons",
@@ -33,8 +42,6 @@ __all__ = [
     "true_triplets",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Probability: TypeAlias = Callable[[Floats, Floats], ArrayLike]
 
 # Paper, section 5.1; it gives no weights, ours are equal.
@@ -55,7 +62,7 @@ class ProbabilityModel(Protocol):
 # ---- points
 
 
-def gaussian_mixture(n: int = 50, *, random_state: Seed = None) -> tuple[Floats, Ints]:
+def gaussian_mixture(n: int = 50, *, random_state: Seed = None) -> tuple[Floats, Index]:
     """Points (n, 2) of the paper's mixture of three Gaussians, and their component (n,)."""
     rng = as_generator(random_state)
     labels = rng.integers(len(MIXTURE_MEANS), size=n)
@@ -67,14 +74,16 @@ def gaussian_mixture(n: int = 50, *, random_state: Seed = None) -> tuple[Floats,
 # ---- comparisons
 
 
-def all_comparisons(n: int) -> Ints:
+def all_comparisons(n: int) -> Index:
     """All n(n − 1)(n − 2)/2 comparisons (i, j, l) with j < l, in lexicographic order."""
     count = count_comparisons(n)
     need_memory(_NUMBERS * count, f"All {count} comparisons", "draw some by random_comparisons")
     return unrank(np.arange(count), n)
 
 
-def random_comparisons(n: int, m: int, *, replace: bool = False, random_state: Seed = None) -> Ints:
+def random_comparisons(
+    n: int, m: int, *, replace: bool = False, random_state: Seed = None
+) -> Index:
     """Draw m comparisons (i, j, l), j < l, of n objects uniformly; shape (m, 3).
 
     Memory and time grow with m only: comparisons are drawn by their number in
@@ -100,7 +109,7 @@ def random_comparisons(n: int, m: int, *, replace: bool = False, random_state: S
 
 def true_triplets(
     points: ArrayLike, comparisons: ArrayLike | Triplets | None = None, *, precomputed: bool = False
-) -> Ints:
+) -> Index:
     """Comparisons answered by the true distances; shape (m, 3) or (m, 4).
 
     A comparison of two equal distances has no true answer and is left out.
@@ -128,7 +137,7 @@ def answer(
     lapse: float = 0.0,
     precomputed: bool = False,
     random_state: Seed = None,
-) -> Ints:
+) -> Index:
     """Answer comparisons with the paper's log-normal noise (section 5); shape (m, 3) or (m, 4).
 
     Each of the two distances δ of a comparison is perceived as z with log z ~ N(log δ, σ²), and
@@ -171,7 +180,7 @@ def answers_from_model(
     *,
     lapse: float = 0.0,
     random_state: Seed = None,
-) -> Ints:
+) -> Index:
     """Answer comparisons by drawing from a model's probabilities; shape (m, 3) or (m, 4).
 
     Parameters
@@ -236,7 +245,7 @@ def noisy_triplets(
 
 def _distances(
     points: ArrayLike, comparisons: ArrayLike | Triplets, precomputed: bool
-) -> tuple[Ints, Floats, Floats]:
+) -> tuple[Index, Floats, Floats]:
     """Check comparisons and look up the two distances of each."""
     points = np.asarray(points, dtype=np.float64)
     asked = as_triplets(comparisons, n_objects=len(points))
@@ -251,7 +260,7 @@ def _distances(
     return asked.array, points[a, b], points[c, d]
 
 
-def _orient(rows: Ints, first: NDArray[np.bool_]) -> Ints:
+def _orient(rows: Index, first: NDArray[np.bool_]) -> Index:
     """Put the nearer pair first: rows stay where ``first`` is true and are turned elsewhere."""
     turned = rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
     return np.where(first[:, None], rows, turned)

@@ -13,12 +13,14 @@ from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.arrays import Floats, Index
 from tercet.compiled import jit, jit_sums
 from tercet.errors import InputError
 from tercet.models import Model
-from tercet.parallel import in_order
+from tercet.running.threads import (
+    in_order,
+)
 
 __all__ = [
     "METHODS",
@@ -36,8 +38,6 @@ __all__ = [
     "triplet_probability",
 ]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 METHODS = ("paper", "joint", "vote")
 MANY = 400  # draws; fewer make too coarse a vote

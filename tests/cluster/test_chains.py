@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.engine.shared_data import Payload
+from tercet.engine.backend import (
+    Payload,
+)
 from tercet.posterior import chains
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:not converged")]

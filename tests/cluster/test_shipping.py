@@ -14,10 +14,18 @@ import numpy as np
 import pytest
 from tests.cluster.cluster import note
 
-from tercet.engine import shared_data
-from tercet.engine.backend import run_anywhere
-from tercet.engine.shared_data import Payload, pack, unpack
-from tercet.parallel import count_threads
+from tercet.engine import (
+    backend as shared_data,
+)
+from tercet.engine.backend import (
+    Payload,
+    pack,
+    run_anywhere,
+    unpack,
+)
+from tercet.running.threads import (
+    count_threads,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -139,7 +147,7 @@ def test_a_task_has_one_thread(dask):
 PAGES = """
 import resource, sys
 import numpy as np
-from tercet.engine.shared_data import keep_freed_memory
+from tercet.engine.backend import keep_freed_memory
 if sys.argv[1] == "keep":
     keep_freed_memory()
 np.ones(1_000_000)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import DataWarning, InputError
 from tercet.io import from_cblearn, read_file, read_triplets, to_cblearn, write_triplets
-from tercet.triplets import Triplets
 
 ORDER = [[3, 2, 5], [4, 5, 1], [3, 2, 0], [5, 4, 2]]
 QUADS = [[0, 2, 1, 3], [1, 3, 0, 5], [0, 2, 3, 5]]

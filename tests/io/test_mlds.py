@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 
 from tercet import datasets
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
-from tercet.triplets import Triplets
 
 
 def test_quads_of_r(save):

@@ -5,9 +5,11 @@ import pyarrow
 import pytest
 from tests.io.examples import parquet
 
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
-from tercet.triplets import Triplets
 
 FULL = Triplets(
     [["cat", "dog", "bus"], ["bus", "cat", "dog"], ["dog", "cat", "bus"]],

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from tests.io.examples import EXAMPLES
 
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.io import FORMATS, Catch, Reading, read_file
 from tercet.io.inputfile import InputFile
-from tercet.triplets import Triplets
 
 by_name = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 

@@ -5,10 +5,12 @@ import pytest
 from tests.io.examples import npz, parquet
 
 import tercet as tc
+from tercet.answers.titles import (
+    find_times,
+)
 from tercet.cli import main
 from tercet.errors import DataWarning, InputError
 from tercet.io import read_file
-from tercet.titles import find_times
 
 TIDY = "anchor,near,far,{}\na,b,c,1500\nb,c,a,900\n"
 MILLISECONDS = [

@@ -5,10 +5,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tercet.diagnosis import diagnose
+from tercet.answers.diagnosis import (
+    diagnose,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
-from tercet.triplets import Triplets
 
 NASTY = [
     *("a", "a ", " a", "A", "1", "01", "1.0", "+1", "-0", "0", "x\ry", "x\r\ny", "x\ny", "\n"),

@@ -9,8 +9,10 @@ from tercet.paper import (
 from tercet.paper import (
     checks as uses,
 )
+from tercet.paper.cells import (
+    Measurements,
+)
 from tercet.paper.claims import CLAIMS
-from tercet.paper.measurements import Measurements
 from tercet.paper.page import (
     gains,
 )

@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose
 
 import tercet as tc
 from tercet import simulate
+from tercet.paper.cells import (
+    measurements_of,
+)
 from tercet.paper.distances import FIGURE, distance_prior, geometry, judge_prior, show_draw
 from tercet.paper.drawing import style
-from tercet.paper.figure import measurements_of
 from tercet.paper.figure2 import (
     training_set,
 )

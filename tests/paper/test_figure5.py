@@ -8,6 +8,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from tercet import metrics, simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.bootstrap import Bootstrap
 from tercet.datasets import Dataset
 from tercet.datasets.catalogue import CATALOGUE
@@ -16,8 +19,10 @@ from tercet.estimators import TSTE
 from tercet.models import STEModel
 from tercet.paper import active, figure5
 from tercet.paper.active import INFORMATION_GAIN, RANDOM, PaperWorld
+from tercet.paper.cells import (
+    Measurements,
+)
 from tercet.paper.drawing import style
-from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -29,7 +34,6 @@ from tercet.paper.methods import (
     stream,
 )
 from tercet.paper.settings import FULL, QUICK, TINY
-from tercet.triplets import Triplets
 
 CANCER = "Breast Cancer"
 SMALL = {"points": 24, "seed_answers": 200, "batch": 40, "budget": 280, "repeat": 0}

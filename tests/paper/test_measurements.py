@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from tercet.errors import TercetError
-from tercet.paper.figure import measurements_of
-from tercet.paper.measurements import Measurements
+from tercet.paper.cells import (
+    Measurements,
+    measurements_of,
+)
 
 ROWS = [
     {"repeat": r, "x": x, "method": m, "y": 10.0 * r + x}

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tercet.paper.measurements import Curve, Measurements
+from tercet.paper.cells import (
+    Curve,
+    Measurements,
+)
 from tercet.paper.verdicts import (
     FAILS,
     HOLDS,

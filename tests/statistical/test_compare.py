@@ -10,9 +10,14 @@ import tercet as tc
 from tercet.answers.questions import number_comparisons
 from tercet.answers.repeats import noise_ceiling
 from tercet.models import STEModel
-from tercet.uses.compare.comparison import clearly_worse
-from tercet.uses.compare.misfit import lack_of_fit
-from tercet.uses.predictive import held_out, leave_one_out
+from tercet.uses.compare.comparison import (
+    clearly_worse,
+    lack_of_fit,
+)
+from tercet.uses.predict import (
+    held_out,
+    leave_one_out,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.accelerator.models import model_loss
+from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
 from tercet.models.base import LAPSE, POWER, TINY
 
@@ -29,8 +30,6 @@ from tercet.models.base import LAPSE, POWER, TINY
 MOST_BY_MATRIX = 100
 
 _ROUNDS = 3  # of the Wright omega function
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Bools, Floats, Index
 from tercet.errors import InputError
-from tercet.triplets import Triplets
 
 __all__ = [
     "UNITS",
@@ -29,9 +31,6 @@ __all__ = [
     "unrank",
 ]
 
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 UNITS = ("answer", "comparison", "screen", "observer")
 

@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, digamma
 
-from tercet.answers.questions import Index, find_questions
+from tercet.answers.checks import (
+    label_observers,
+)
+from tercet.answers.questions import find_questions
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Index
 from tercet.errors import InputError
-from tercet.observers import label_observers
-from tercet.triplets import Triplets
 
 __all__ = [
     "Disagreement",

@@ -27,14 +27,15 @@ neighbours in a ranking, are taken as independent.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.answers.triplets import (
+    Triplets,
+    restore,
+)
+from tercet.arrays import Floats
 from tercet.errors import InputError
-from tercet.triplets import Triplets, restore
 
 __all__ = ["need_screens", "screen_weights", "weigh_screens"]
-
-Floats = NDArray[np.float64]
 
 
 def screen_weights(triplets: Triplets) -> Floats:

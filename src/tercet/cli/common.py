@@ -16,9 +16,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.files import input_file, output_file
+from tercet.cli.files import (
+    input_file,
+    limit_of,
+    output_file,
+    size,
+)
 from tercet.cli.output import note
-from tercet.cli.sizes import limit_of, size
 
 if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
@@ -404,9 +408,11 @@ def read_names(path: Path) -> Sequence[str]:
 
 def load_map(path: Path) -> Ensemble:
     """The ensemble that ``bootstrap`` or ``posterior`` wrote."""
-    from tercet.bounded import read_start
     from tercet.ensemble import Ensemble
     from tercet.errors import ConvergenceWarning, InputError
+    from tercet.files import (
+        read_start,
+    )
     from tercet.posterior.diagnostics import recorded_diagnostics
 
     if not path.exists():

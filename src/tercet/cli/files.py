@@ -6,6 +6,7 @@ An option that names a file says by its type what becomes of it, so no command h
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -18,8 +19,10 @@ __all__ = [
     "input_file",
     "input_place",
     "inputs_of",
+    "limit_of",
     "output_file",
     "output_place",
+    "size",
 ]
 
 
@@ -109,3 +112,24 @@ def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:
         from tercet.plots.axes import require_matplotlib
 
         require_matplotlib()
+
+
+# --- ``--max-size``: the most that is read of a file --------------------------------------------
+
+
+def size(text: str) -> int:
+    """A number of bytes, such as 500000, 500K, 100M or 4G."""
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+) ?([KMGT]?)(?:I?B)?", text.strip().upper())
+    value = float(found[1]) * 1024 ** " KMGT".index(found[2] or " ") if found else 0.0
+    if not 1.0 <= value < 2.0**62:
+        raise argparse.ArgumentTypeError(f"must be a size such as 500M or 4G, got {text!r}")
+    return int(value)
+
+
+def limit_of(options: argparse.Namespace) -> int:
+    """The most bytes to read of a file: what ``--max-size`` says."""
+    from tercet.files import (
+        MAX_BYTES,
+    )
+
+    return MAX_BYTES if options.max_size is None else options.max_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from tercet.arrays import Floats
 from tercet.cli.common import (
     add_command,
     add_out,
@@ -21,7 +22,6 @@ from tercet.text import counted
 if TYPE_CHECKING:
     import numpy as np
 
-    from tercet.simulate import Floats
 
 __all__ = ["add_to", "run"]
 
@@ -91,9 +91,11 @@ def run(options: argparse.Namespace) -> int:
     """Make up answers and write them."""
     import numpy as np
 
+    from tercet.answers.triplets import (
+        Triplets,
+    )
     from tercet.io import write_triplets
     from tercet.simulate import answer, random_comparisons
-    from tercet.triplets import Triplets
 
     rng = np.random.default_rng(options.seed)
     points = _world(options, rng)

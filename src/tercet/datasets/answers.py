@@ -12,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Index
 from tercet.datasets.catalogue import CATALOGUE, Dataset, Entry
 from tercet.datasets.fetch import (
-    Ints,
     canonical_lines,
     canonical_rows,
     download,
@@ -31,7 +34,6 @@ from tercet.datasets.fetch import (
     require_files,
 )
 from tercet.errors import InputError
-from tercet.triplets import Triplets
 
 __all__ = [
     "load_alien_eggs",
@@ -218,7 +220,7 @@ class _Things(NamedTuple):
     """Odd ones out: what is left, what was odd, perhaps who said so, (m, 3) or (m, 4)."""
 
     path: Path
-    rows: Ints
+    rows: Index
     split: NDArray[np.str_]
     names: list[str]
 
@@ -245,7 +247,7 @@ def _read_things(folder: Path, which: str) -> _Things:
     return _Things(path, rows, columns[-1], read_table(listed, "thing_id")[0].tolist())
 
 
-def _interleave(first: list[Ints], second: list[Ints]) -> Ints:
+def _interleave(first: list[Index], second: list[Index]) -> Index:
     """Return the triplets of all screens, two of each one after the other, (2m, 3)."""
     return np.stack([np.column_stack(first), np.column_stack(second)], axis=1).reshape(-1, 3)
 
@@ -339,7 +341,7 @@ def load_music() -> Dataset:
     )
 
 
-def _read_matlab(path: Path, name: str) -> Ints:
+def _read_matlab(path: Path, name: str) -> Index:
     """Return an array of whole numbers of a Matlab file (before version 7.3)."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
@@ -347,7 +349,7 @@ def _read_matlab(path: Path, name: str) -> Ints:
     content = io.BytesIO(read_unpacked(path))
     with reading(path):
         try:
-            found: Ints = loadmat(content, variable_names=[name])[name].astype(np.int64)
+            found: Index = loadmat(content, variable_names=[name])[name].astype(np.int64)
         except MatReadError as error:
             raise ValueError(error) from error
         return found

@@ -26,13 +26,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.bounded import MAX_BYTES, check_size, gunzip, require_plain
+from tercet.arrays import Index
 from tercet.datasets.catalogue import Entry
 from tercet.errors import InputError, TercetError
+from tercet.files import (
+    MAX_BYTES,
+    check_size,
+    gunzip,
+    require_plain,
+)
 from tercet.text import listed
 
 __all__ = [
-    "Ints",
     "canonical_lines",
     "canonical_rows",
     "download",
@@ -50,7 +55,6 @@ __all__ = [
     "require_files",
 ]
 
-Ints = NDArray[np.int64]
 
 _CURE = "Replace it by the published one."
 _DAMAGED = (
@@ -232,7 +236,7 @@ def read_json(path: Path) -> Any:
         return json.loads(read_unpacked(path))
 
 
-def read_rows(path: Path) -> Ints:
+def read_rows(path: Path) -> Index:
     """Return the whole numbers of a file without header, separated by blanks, (m, k)."""
     lines = read_lines(path)
     with reading(path):

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
+from tercet.arrays import Floats
 from tercet.errors import InputError
 
 __all__ = ["KernelSolution", "critical_slack_weight", "points_from_kernel", "solve_kernel"]
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Measured on food100, car60, music_aset400, material_appearance and alien_eggs.

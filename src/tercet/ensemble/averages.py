@@ -14,10 +14,16 @@ from typing import Any, Self
 import numpy as np
 
 from tercet import uncertainty
+from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.parallel import in_order
-from tercet.provenance import Seed, entropy_of, seed_for
-from tercet.uncertainty import Floats, Index
+from tercet.running.provenance import (
+    Seed,
+    entropy_of,
+    seed_for,
+)
+from tercet.running.threads import (
+    in_order,
+)
 
 __all__ = ["Average", "average_all", "average_sampled", "choose_sample"]
 

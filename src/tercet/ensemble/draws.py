@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.align import align, generalised_procrustes
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.limits import LARGEST_NUMBER
-from tercet.memory import need_memory
 from tercet.models import Model, domains
 from tercet.models.base import FINITE
+from tercet.running.memory import (
+    LARGEST_NUMBER,
+    need_memory,
+)
 from tercet.tables import check_depth
-from tercet.triplets import Triplets
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _MOST_SPREAD = 1e10  # √(r/(1 − r)) where all but one of 10²⁰ answers are drawn
 

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.bounded import require_plain
 from tercet.ensemble.draws import Draws, check_draws
 from tercet.errors import InputError, TercetError
-from tercet.files import whole_file
+from tercet.files import (
+    UnreadableError,
+    read_npz,
+    require_plain,
+    whole_file,
+)
 from tercet.models import Model, known_models
-from tercet.npz import UnreadableError, read_npz
 from tercet.tables import parse_json
 
 FORMAT = "tercet ensemble"

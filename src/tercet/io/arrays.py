@@ -14,19 +14,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.bounded import check_size
-from tercet.checks import check_shape, row_number
+from tercet.answers.checks import (
+    check_shape,
+    row_number,
+)
+from tercet.answers.titles import (
+    COLUMNS,
+    EXTRAS,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError, RowsError
-from tercet.files import write_whole
+from tercet.files import (
+    UnreadableError,
+    check_size,
+    read_npy,
+    read_npz,
+    write_whole,
+)
 from tercet.io.cells import is_number
 from tercet.io.columns import reject_apart, say_untitled
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.trials import ArrayRows, Beside, build, check_times
-from tercet.npz import UnreadableError, read_npy, read_npz
 from tercet.text import listed
-from tercet.titles import COLUMNS, EXTRAS
-from tercet.triplets import Triplets
 
 __all__ = [
     "ARRAY",

@@ -17,7 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import IntArray, check_shape, row_number
+from tercet.answers.checks import (
+    check_shape,
+    placed,
+    reject_rows,
+    row_number,
+)
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+)
+from tercet.arrays import Index
 from tercet.errors import DataWarning, InputError
 from tercet.files import write_whole
 from tercet.io.arrays import (
@@ -35,8 +45,6 @@ from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading, Skipped, count_skipped
 from tercet.io.trials import BESIDE, ArrayRows, Beside, Trials, build, find_beside
-from tercet.refusals import placed, reject_rows
-from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["CBLEARN", "from_cblearn", "to_cblearn"]
 
@@ -98,7 +106,7 @@ def from_cblearn(
 def to_cblearn(
     triplets: Any,
     format: str = "list-order",  # noqa: A002 - their word
-) -> IntArray | tuple[IntArray, NDArray[Any]]:
+) -> Index | tuple[Index, NDArray[Any]]:
     """Answers as arrays for cblearn; names, observers and screens stay behind.
 
     Parameters
@@ -140,13 +148,13 @@ def to_cblearn(
     )
 
 
-def _turn(array: IntArray, turned: NDArray[np.bool_]) -> IntArray:
+def _turn(array: Index, turned: NDArray[np.bool_]) -> Index:
     """With the two pairs exchanged in the chosen rows."""
     order = [0, 2, 1] if array.shape[1] == 3 else [2, 3, 0, 1]
     return np.where(turned[:, np.newaxis], array[:, order], array)
 
 
-def _turned(array: IntArray) -> NDArray[np.bool_]:
+def _turned(array: Index) -> NDArray[np.bool_]:
     """Whether the far pair has the smallest object in which the pairs differ (m,)."""
     near, far = (array[:, 1:2], array[:, 2:]) if array.shape[1] == 3 else np.split(array, 2, axis=1)
     turned: NDArray[np.bool_] = near.min(axis=1) > far.min(axis=1)

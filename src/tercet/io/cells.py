@@ -14,11 +14,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.checks import natural_key
+from tercet.answers.checks import (
+    natural_key,
+    placed,
+    reject_rows,
+)
+from tercet.answers.titles import (
+    find_observer,
+    is_missing,
+)
 from tercet.errors import InputError
-from tercet.refusals import placed, reject_rows
 from tercet.text import counted, listed
-from tercet.titles import find_observer, is_missing
 
 __all__ = [
     "Cells",

@@ -8,8 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tercet.bounded import MAX_BYTES
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+)
 from tercet.errors import InputError, RowsError
+from tercet.files import (
+    MAX_BYTES,
+)
 from tercet.io.arrays import ARRAY
 from tercet.io.cblearn import CBLEARN
 from tercet.io.cells import check_columns
@@ -27,7 +33,6 @@ from tercet.io.screens import SCREENS
 from tercet.io.tidy import TIDY
 from tercet.io.triplettools import TRIPLETTOOLS
 from tercet.text import alike, list_alike
-from tercet.triplets import Triplets, as_triplets
 
 __all__ = ["FORMATS", "find_writer", "read_file", "read_opened", "read_triplets", "write_triplets"]
 

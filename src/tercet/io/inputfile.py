@@ -16,8 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.bounded import MAX_BYTES, gunzip, is_gzipped, read_bytes
 from tercet.errors import InputError
+from tercet.files import (
+    MAX_BYTES,
+    gunzip,
+    is_gzipped,
+    read_bytes,
+)
 from tercet.io.cells import Cells, first_row, read_cells, read_words
 from tercet.io.columns import reject_repeated_header
 

@@ -16,6 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.titles import (
+    OBSERVERS,
+    TIME_WORDS,
+    find_times,
+    plain_title,
+)
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells, whole_numbers
 from tercet.io.inputfile import InputFile, decode_json
@@ -23,7 +29,6 @@ from tercet.io.reading import Format, Options, Reading
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
 from tercet.io.trials import Trials, read_times
-from tercet.titles import OBSERVERS, TIME_WORDS, find_times, plain_title
 
 __all__ = ["JSPSYCH"]
 

@@ -16,8 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.checks import (
+    row_number,
+)
 from tercet.answers.questions import find_questions
-from tercet.checks import row_number
+from tercet.answers.titles import (
+    EXTRAS,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Index
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
@@ -26,12 +35,9 @@ from tercet.io.reading import Format, Options, Reading
 from tercet.io.tidy import check_text, texts_of
 from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
 from tercet.tables import to_csv
-from tercet.titles import EXTRAS
-from tercet.triplets import Triplets
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
 
-Ints = NDArray[np.int64]
 
 _RESPONSE = ("resp", "response")
 _ANSWERS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
@@ -68,10 +74,10 @@ def _read(file: InputFile, options: Options, n: int) -> Reading:
     return trials.build(numbers, options._replace(names=names), find_beside(table))
 
 
-def _answers(table: Cells, resp: int) -> Ints:
+def _answers(table: Cells, resp: int) -> Index:
     """Which pair differs more (rows,): 0 the first, 1 the second."""
     answers = np.array([_ANSWERS.get(cell.lower(), -1) for cell in table.unique], dtype=np.int64)
-    larger: Ints = answers[table.column(resp)]
+    larger: Index = answers[table.column(resp)]
     table.reject(
         larger < 0,
         lambda row: (
@@ -84,7 +90,7 @@ def _answers(table: Cells, resp: int) -> Ints:
     return larger
 
 
-def _number(table: Cells, codes: Ints, options: Options) -> tuple[Ints, list[str]]:
+def _number(table: Cells, codes: Index, options: Options) -> tuple[Index, list[str]]:
     """Number the stimuli in the order of their values; returns numbers (m, k) and names."""
     labels = {code: _label(table.unique[code]) for code in np.unique(codes).tolist()}
     if options.names is None:
@@ -103,7 +109,7 @@ def _number(table: Cells, codes: Ints, options: Options) -> tuple[Ints, list[str
 
 
 def _reject_unknown(
-    table: Cells, codes: Ints, labels: dict[int, str], known: Sequence[dict[str, int]]
+    table: Cells, codes: Index, labels: dict[int, str], known: Sequence[dict[str, int]]
 ) -> None:
     """Refuse stimuli if no table of those that are known has all of them."""
     unknown = [[code for code, label in labels.items() if label not in each] for each in known]
@@ -125,7 +131,7 @@ def _label(cell: str) -> str:
 
 
 def _in_order(
-    table: Cells, codes: Ints, labels: dict[int, str], n_objects: int | None
+    table: Cells, codes: Index, labels: dict[int, str], n_objects: int | None
 ) -> list[str]:
     """The values that occur in rising order; all ranks, where it is said how many there are."""
     for code in labels:
@@ -188,13 +194,13 @@ def _reject_numbers(triplets: Triplets, path: Path) -> None:
         )
 
 
-def _as_quads(triplets: Triplets) -> tuple[Ints, Ints]:
+def _as_quads(triplets: Triplets) -> tuple[Index, Index]:
     """Quads (m, 4), each pair in rising order and the lower one first, and the answers (m,)."""
     questions = find_questions(triplets)
     return questions.pairs[questions.number], questions.first.astype(np.int64)
 
 
-def _as_triads(triplets: Triplets, path: Path) -> tuple[Ints, Ints]:
+def _as_triads(triplets: Triplets, path: Path) -> tuple[Index, Index]:
     """Triads (m, 3) in rising order, and the answers (m,)."""
     if triplets.is_quadruplets:
         raise InputError(f"{path}: these are quadruplets; write them as mlds-quads.")

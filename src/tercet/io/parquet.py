@@ -10,16 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from tercet.bounded import check_size
+from tercet.answers.titles import (
+    EXTRAS,
+    find_columns,
+    find_times,
+    is_missing,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
-from tercet.files import write_whole
+from tercet.files import (
+    check_size,
+    write_whole,
+)
 from tercet.io.cells import Cells, make_cells
 from tercet.io.columns import UnknownColumnsError
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.tidy import check_table, columns_of, read_columns, texts_of
-from tercet.titles import EXTRAS, find_columns, find_times, is_missing
-from tercet.triplets import Triplets
 
 __all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]
 

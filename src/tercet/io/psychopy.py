@@ -12,6 +12,10 @@ from functools import partial
 
 import numpy as np
 
+from tercet.answers.titles import (
+    TIME_WORDS,
+    find_times,
+)
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
@@ -20,7 +24,6 @@ from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
 from tercet.io.trials import Times, Trials, read_times
 from tercet.text import listed
-from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["LEFT_RIGHT", "PSYCHOPY"]
 

@@ -11,11 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.checks import (
+    label_observers,
+    match_observers,
+)
+from tercet.answers.triplets import (
+    Triplets,
+    restore,
+)
 from tercet.errors import DataWarning, InputError, list_places
 from tercet.io.inputfile import InputFile
-from tercet.observers import label_observers, match_observers
 from tercet.text import counted, listed, plural
-from tercet.triplets import Triplets, restore
 
 __all__ = ["Catch", "Format", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tercet.answers.titles import (
+    TIME_WORDS,
+    find_times,
+)
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.stimuli import name_by_label, name_by_position
 from tercet.io.trials import Times, Trials, read_times, split_choice
-from tercet.titles import TIME_WORDS, find_times
 
 __all__ = ["SALMON"]
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.checks import natural_key
+from tercet.answers.checks import (
+    natural_key,
+)
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.reading import Options

@@ -19,8 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.bounded import read_start
-from tercet.checks import (
+from tercet.answers.checks import (
     LARGEST_INDEX,
     check_column,
     check_comparisons,
@@ -30,14 +29,28 @@ from tercet.checks import (
     settle_types,
     whole,
 )
+from tercet.answers.streams import (
+    BLOCK_ROWS,
+    Column,
+    Stream,
+    StreamedTriplets,
+)
+from tercet.answers.titles import (
+    COLUMNS,
+    find_columns,
+    is_missing,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import DataWarning, InputError, TercetError
+from tercet.files import (
+    read_header,
+    read_start,
+)
 from tercet.io.cells import Cells, check_columns, make_cells
 from tercet.io.parquet import encode_column, import_pyarrow, refuse_parquet
-from tercet.npz import read_header
-from tercet.streamed import BLOCK_ROWS, Column, Stream, StreamedTriplets
 from tercet.tables import parse_json
-from tercet.titles import COLUMNS, find_columns, is_missing
-from tercet.triplets import Triplets
 
 __all__ = ["open_triplets"]
 

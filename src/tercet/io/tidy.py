@@ -11,6 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.checks import (
+    label_observers,
+    settle_observers,
+)
+from tercet.answers.titles import (
+    COLUMNS,
+    EXTRAS,
+    find_columns,
+    find_times,
+)
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells, make_cells, read_cells
@@ -24,11 +37,8 @@ from tercet.io.columns import (
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading
 from tercet.io.trials import Beside, Trials, read_times
-from tercet.observers import label_observers, settle_observers
 from tercet.tables import to_csv
 from tercet.text import listed
-from tercet.titles import COLUMNS, EXTRAS, find_columns, find_times
-from tercet.triplets import Triplets
 
 __all__ = ["TIDY", "check_table", "check_text", "columns_of", "read_columns", "texts_of"]
 

@@ -12,17 +12,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Bools, Floats, Index
 from tercet.datasets import Dataset, load_breast_cancer, load_mnist_digits, load_satellite
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
-from tercet.paper.cells import Result
-from tercet.paper.measurements import Row
+from tercet.paper.cells import (
+    Result,
+    Row,
+)
 from tercet.paper.methods import (
     CHOICE,
     ESTIMATORS,
@@ -43,7 +48,6 @@ from tercet.paper.settings import (
     GRAPH_NEIGHBOURS,
     NEIGHBOURS,
 )
-from tercet.triplets import Triplets
 from tercet.uses.active import suggest
 
 __all__ = [
@@ -61,9 +65,6 @@ __all__ = [
     "try_features",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 SATELLITE, MNIST, BREAST_CANCER = "Satellite", "MNIST", "Breast Cancer"
 DATASETS: dict[str, Callable[[], Dataset]] = {
@@ -80,7 +81,7 @@ class PaperWorld(NamedTuple):
 
     number: int  # of the data set, part of the key of every seed
     points: Floats  # (n, p)
-    labels: Ints  # (n,)
+    labels: Index  # (n,)
 
 
 def load(dataset: str, points: int) -> PaperWorld:
@@ -185,7 +186,7 @@ def run(
     """
     world = load(dataset, points)
     true = nearer(np.sqrt(all_squared_distances(world.points)))
-    answers: Ints = np.empty((0, 3), dtype=np.int64)
+    answers: Index = np.empty((0, 3), dtype=np.int64)
     seed = stream(repeat, CHOICE, world.number, 0)
     asked = simulate.random_comparisons(points, seed_answers, replace=True, random_state=seed)
     rows: list[Row] = []
@@ -235,7 +236,7 @@ def choose_batch(
     triplets: Triplets,
     batch: int,
     seed: np.random.Generator,
-) -> Ints:
+) -> Index:
     """The next comparisons (batch, 3).
 
     The paper's strategies may ask again what was answered, and as much of one anchor as they like;

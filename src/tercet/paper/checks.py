@@ -7,10 +7,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.arrays import Floats
+from tercet.paper.cells import (
+    Curve,
+    Measurements,
+)
 from tercet.paper.figure2 import EMBEDDING, enough
-from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP
 from tercet.paper.settings import LENGTHSCALES
 from tercet.paper.verdicts import RANK, Check, between, falls, rank_correlation, rises
@@ -41,7 +44,6 @@ __all__ = [
     "vote_is_worse",
 ]
 
-Floats = NDArray[np.float64]
 Tables = Mapping[str, Measurements]
 
 TENDS_TO_HALF = 0.45

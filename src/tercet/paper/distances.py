@@ -13,18 +13,25 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.ensemble import Ensemble
 from tercet.estimators import STE
-from tercet.paper.cells import Cell, Result
+from tercet.paper.cells import (
+    Cell,
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+    Row,
+)
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
-from tercet.paper.figure import Figure, Pictures
 from tercet.paper.figure2 import (
     training_set,
 )
-from tercet.paper.measurements import Measurements, Row
 from tercet.paper.methods import (
     METHOD,
     PRIOR,
@@ -36,14 +43,12 @@ from tercet.paper.methods import (
 from tercet.paper.settings import LATER, Size
 from tercet.paper.vote import share_of_draws
 from tercet.posterior import DistancePrior, Posterior
-from tercet.triplets import Triplets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["DISTANCES", "EMBEDDINGS", "FIGURE", "distance_prior", "geometry"]
 
-Floats = NDArray[np.float64]
 
 VERSION = 1
 DISTANCES, EMBEDDINGS = "distances", "embeddings"

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.metrics import procrustes_distance, triplet_error
 from tercet.paper import figure2a
-from tercet.paper.cells import Cell, Result
+from tercet.paper.cells import (
+    Cell,
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+)
 from tercet.paper.drawing import fraction_axis, legend_below, letter, line, panels
-from tercet.paper.figure import Figure, Pictures
-from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -29,7 +36,6 @@ from tercet.paper.methods import (
 )
 from tercet.paper.settings import ENOUGH, GNMDS_RATIO, RATIOS, Size
 from tercet.plots.axes import COLOURS
-from tercet.triplets import Triplets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,15 +10,22 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from tercet import datasets, simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.estimators import CKL, STE
-from tercet.paper.cells import Cell, Result
+from tercet.paper.cells import (
+    Cell,
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+)
 from tercet.paper.drawing import legend_below, letter, line, panels
-from tercet.paper.figure import Figure, Pictures
-from tercet.paper.measurements import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,
@@ -33,7 +40,6 @@ from tercet.paper.methods import (
 )
 from tercet.paper.settings import DIMENSION_FRACTION, DIMENSION_NOISE, Size
 from tercet.posterior import Posterior
-from tercet.triplets import Triplets
 from tercet.uses.dimension import estimate_dimension
 
 __all__ = ["FIGURE", "draw_column"]
@@ -41,8 +47,6 @@ __all__ = ["FIGURE", "draw_column"]
 VERSION = 1
 COST, BAYES_COST, FIT_COST = 0.3, 0.5, 7.0  # seconds: a bootstrap, a chain, a posterior
 CHAINS = {"chains": 2, "warmup": 250}  # as `estimate_dimension` has them
-
-Floats = NDArray[np.float64]
 
 
 def cells(size: Size) -> list[Cell]:

@@ -14,13 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet import simulate
-from tercet.paper.cells import Cell, Result
+from tercet.paper.cells import (
+    Cell,
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+    Row,
+)
 from tercet.paper.drawing import fraction_axis, letter, line, panels
-from tercet.paper.figure import Figure, Pictures
 from tercet.paper.figure2 import (
     training_set,
 )
-from tercet.paper.measurements import Measurements, Row
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,

@@ -11,15 +11,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats
 from tercet.bootstrap import Bootstrap
 from tercet.estimators import STE
-from tercet.paper.cells import Cell, Result
+from tercet.paper.cells import (
+    Cell,
+    Curve,
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+)
 from tercet.paper.drawing import legend_below, letter, line, panels
-from tercet.paper.figure import Figure, Pictures
-from tercet.paper.measurements import Curve, Measurements
 from tercet.paper.methods import (
     BOOTSTRAP,
     METHOD,
@@ -31,7 +39,6 @@ from tercet.paper.methods import (
 )
 from tercet.paper.settings import ANSWERS, LENGTHSCALES, STIMULI, SUBSAMPLE, Size
 from tercet.plots.axes import COLOURS
-from tercet.triplets import Triplets
 from tercet.uses.scale import perceptual_scale
 
 if TYPE_CHECKING:
@@ -39,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE", "functions_of", "normalised", "observer_answers"]
 
-Floats = NDArray[np.float64]
 
 VERSION = 1
 PROCESS = "process"  # the Gaussian process itself, beside the methods

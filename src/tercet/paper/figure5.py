@@ -20,10 +20,13 @@ from tercet.paper.active import (
     run,
     try_features,
 )
-from tercet.paper.cells import Cell
+from tercet.paper.cells import (
+    Cell,
+    Figure,
+    Measurements,
+    Pictures,
+)
 from tercet.paper.drawing import legend_below, letter, line, panels
-from tercet.paper.figure import Figure, Pictures
-from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import ACTIVE_DIMENSION, ACTIVE_DRAWS, ACTIVE_NOISE, Size
 

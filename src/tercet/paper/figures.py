@@ -16,8 +16,10 @@ from tercet.paper import (
     mixture,
     vote,
 )
-from tercet.paper.figure import Figure
-from tercet.paper.measurements import Measurements
+from tercet.paper.cells import (
+    Figure,
+    Measurements,
+)
 from tercet.paper.settings import Size
 from tercet.paper.verdicts import Verdict
 

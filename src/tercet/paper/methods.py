@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet import simulate
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import Embedder
 from tercet.engine.sdp import critical_slack_weight
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, GNMDS, STE, TSTE
 from tercet.metrics import brier_score, expected_calibration_error, predicted_correctly
-from tercet.paper.measurements import Row
+from tercet.paper.cells import (
+    Row,
+)
 from tercet.paper.settings import GNMDS_RATIO
 from tercet.posterior import Posterior
-from tercet.triplets import Triplets
 
 __all__ = [
     "BAYES",
@@ -31,8 +35,6 @@ __all__ = [
     "stream",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BOOTSTRAP, BAYES, RECOMMENDED = "bootstrap", "Bayes", "recommended"
 ESTIMATORS: dict[str, type[Embedder]] = {"STE": STE, "t-STE": TSTE, "GNMDS": GNMDS}
@@ -49,7 +51,7 @@ def stream(repeat: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(repeat, spawn_key=key))
 
 
-def mixture(n: int) -> tuple[Floats, Ints]:
+def mixture(n: int) -> tuple[Floats, Index]:
     """The points (n, 2) of the mixture and their component: the same in all repeats."""
     return simulate.gaussian_mixture(n, random_state=stream(0, POINTS))
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from tercet.paper import methods
-from tercet.paper.cells import Cell, Result
+from tercet.paper.cells import (
+    Cell,
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+)
 from tercet.paper.drawing import panels
-from tercet.paper.figure import Figure, Pictures
-from tercet.paper.measurements import Measurements
 from tercet.paper.settings import Size
 from tercet.plots.axes import COLOURS
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.arrays import Floats
 from tercet.files import write_whole
+from tercet.paper.cells import (
+    Measurements,
+)
 from tercet.paper.claims import REMARKS
 from tercet.paper.figures import FIGURES, Reproduction
-from tercet.paper.measurements import Measurements
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import FULL, OURS, RECOMMENDED_SETTINGS
 from tercet.paper.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Check, Verdict
@@ -29,7 +31,6 @@ __all__ = [
     "write_page",
 ]
 
-Floats = NDArray[np.float64]
 METHODS = (BOOTSTRAP, BAYES, RECOMMENDED)
 THRESHOLD = 0.9
 

@@ -11,20 +11,28 @@ from pathlib import Path
 
 from tercet.errors import InputError, TercetError
 from tercet.files import write_whole
-from tercet.paper.cells import Result, collect_results, source_of
+from tercet.paper.cells import (
+    Figure,
+    Measurements,
+    Pictures,
+    Result,
+    collect_results,
+    measurements_of,
+    source_of,
+)
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
-from tercet.paper.figure import Figure, Pictures, measurements_of
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import (
     FIGURES,
     Reproduction,
 )
-from tercet.paper.measurements import Measurements
 from tercet.paper.page import write_page
 from tercet.paper.settings import SIZES
 from tercet.paper.verdicts import judge_claims
-from tercet.parallel import count_threads
+from tercet.running.threads import (
+    count_threads,
+)
 
 __all__ = ["reproduce"]
 

@@ -16,19 +16,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata, t
 
+from tercet.arrays import Floats
 from tercet.errors import TercetError
-from tercet.paper.measurements import Curve, Measurements
+from tercet.paper.cells import (
+    Curve,
+    Measurements,
+)
 
 __all__ = ["Check", "Claim", "Verdict", "between", "falls", "judge_claims", "rises", "weigh"]
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
 LEVEL = 0.95  # of each bound
 RANK = 0.5  # rank correlation from which a curve rises: half way from no order to perfect order
-
-Floats = NDArray[np.float64]
 
 
 class Check(NamedTuple):

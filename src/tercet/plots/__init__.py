@@ -1,18 +1,27 @@
 """Pictures, drawn with Matplotlib into axes you give or into new ones."""
 
-from tercet.plots.abstain import plot_risk_coverage
-from tercet.plots.active import plot_learning
 from tercet.plots.chains import plot_rank, plot_trace
-from tercet.plots.compare import plot_models
-from tercet.plots.dimension import plot_dimension
-from tercet.plots.distances import plot_distances
-from tercet.plots.maps import plot_map, plot_pairs
+from tercet.plots.learning import (
+    plot_learning,
+    plot_plan,
+)
+from tercet.plots.maps import (
+    plot_distances,
+    plot_map,
+    plot_pairs,
+)
+from tercet.plots.models import (
+    plot_dimension,
+    plot_models,
+)
 from tercet.plots.observers import plot_observers
-from tercet.plots.plan import plot_plan
-from tercet.plots.reliability import plot_reliability
+from tercet.plots.predictions import (
+    plot_reliability,
+    plot_risk_coverage,
+    plot_shepard,
+    plot_uncertainty,
+)
 from tercet.plots.scale import plot_residuals, plot_scale
-from tercet.plots.shepard import plot_shepard
-from tercet.plots.uncertainty import plot_uncertainty
 
 __all__ = [
     "plot_dimension",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tercet.errors import TercetError
@@ -44,3 +47,92 @@ def next_colour(ax: Axes) -> str:
     lines = [line.get_color() for line in ax.lines]
     free = (one for one in COLOURS if not any(same_color(one, other) for other in lines))
     return next(free, COLOURS[len(lines) % len(COLOURS)])
+
+
+# --- names from data as Matplotlib can draw them, and the fonts that have their letters ---------
+
+
+Fonts = tuple[tuple[str, str], ...]  # families and their files
+
+LONGEST = 24  # characters of a name; longer ones are cut in the middle
+_END = 9  # characters that stay after the cut: names are often numbered at their end
+
+# Fonts that hold more scripts than Matplotlib's own, where they are installed.
+_OTHERS = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Source Han Sans",
+    "WenQuanYi Micro Hei",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Noto Sans",
+    "Noto Emoji",
+    "Segoe UI Emoji",
+    "Segoe UI Symbol",
+    "Arial Unicode MS",
+)
+
+
+def drawable(text: object, longest: int | None = None) -> str:
+    r"""A name on one line, without formulas and without letters that no font here has.
+
+    White space becomes single spaces, control characters go, "$" is written "\$", and a letter
+    that is missing from Matplotlib's font and from all known others becomes □.
+
+    Parameters
+    ----------
+    text : object
+        What was given as a name.
+    longest : int, optional
+        Characters from which on it is cut in the middle, such as `LONGEST`.
+    """
+    words = " ".join(str(text).split())
+    letters = "".join(c for c in words if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+    if longest is not None and len(letters) > longest:
+        letters = f"{letters[: longest - _END - 1]}…{letters[-_END:]}"
+    fonts = _fonts()
+    shown = "".join(c if c.isascii() or _family_of(c, fonts) else "□" for c in letters)
+    return shown.replace("$", r"\$")  # a dollar sign would start a formula
+
+
+def families(texts: Iterable[str]) -> list[str]:
+    """The font families that these texts need: Matplotlib's own, then others."""
+    from matplotlib import rcParams
+
+    fonts, usual = _fonts(), list(rcParams["font.family"])
+    letters: set[str] = set().union(*texts)
+    found = {_family_of(c, fonts) for c in letters if not c.isascii()}
+    return [*usual, *sorted(family for family in found if family and family not in usual)]
+
+
+@cache
+def _family_of(letter: str, fonts: Fonts) -> str | None:
+    """The first family that has the letter."""
+    from matplotlib.font_manager import get_font
+
+    has = (family for family, file in fonts if get_font(file).get_char_index(ord(letter)))
+    return next(has, None)
+
+
+def _fonts() -> Fonts:
+    """Matplotlib's own fonts as they are set now, and after them the others that are installed."""
+    from matplotlib import rcParams
+
+    return tuple((family, _file_of(family)) for family in rcParams["font.family"]) + _installed()
+
+
+@cache
+def _installed() -> Fonts:
+    from matplotlib.font_manager import fontManager
+
+    known = {font.name for font in fontManager.ttflist}
+    return tuple((family, _file_of(family)) for family in _OTHERS if family in known)
+
+
+def _file_of(family: str) -> str:
+    from matplotlib.font_manager import FontProperties, findfont
+
+    return str(findfont(FontProperties(family=[family])))

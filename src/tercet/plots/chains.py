@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from arviz_stats.base import array_stats
 
+from tercet.arrays import Floats
 from tercet.engine.problem import some_pairs
 from tercet.ensemble import Ensemble
 from tercet.ensemble.storage import to_arviz
 from tercet.errors import InputError
-from tercet.plots.axes import COLOURS, new_figure
-from tercet.plots.fonts import LONGEST, drawable
-from tercet.uncertainty import Floats
+from tercet.plots.axes import (
+    COLOURS,
+    LONGEST,
+    drawable,
+    new_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

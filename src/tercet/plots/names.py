@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from tercet.metrics import Bools
-from tercet.plots.fonts import LONGEST, drawable, families
-from tercet.uncertainty import Floats
+from tercet.arrays import Bools, Floats
+from tercet.plots.axes import (
+    LONGEST,
+    drawable,
+    families,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tercet.arrays import Bools, Floats
 from tercet.errors import InputError
-from tercet.metrics import Bools
-from tercet.plots.axes import COLOURS, new_axes
-from tercet.plots.fonts import LONGEST, drawable, families
+from tercet.plots.axes import (
+    COLOURS,
+    LONGEST,
+    drawable,
+    families,
+    new_axes,
+)
 from tercet.text import listing
-from tercet.uncertainty import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

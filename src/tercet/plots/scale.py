@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tercet.arrays import Floats
 from tercet.errors import InputError
-from tercet.plots.axes import COLOURS, new_axes, new_figure
-from tercet.plots.fonts import drawable
+from tercet.plots.axes import (
+    COLOURS,
+    drawable,
+    new_axes,
+    new_figure,
+)
 from tercet.uses.scale.goodness import GoodnessOfFit
-from tercet.uses.scale.intervals import Floats
 from tercet.uses.scale.result import PerceptualScale
 
 if TYPE_CHECKING:

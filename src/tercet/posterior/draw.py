@@ -13,7 +13,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from tercet.accelerator.device import computing_on, find_device, memory_of
-from tercet.checkpoint import NOTHING_KEPT, Checkpoint
+from tercet.answers.triplets import (
+    Triplets,
+)
 from tercet.compiled import announce_compilation, jit
 from tercet.engine.backend import count_own_threads
 from tercet.engine.fit import Objective
@@ -21,7 +23,6 @@ from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import build_problem
 from tercet.errors import TercetError
 from tercet.models.base import Array, Model
-from tercet.parallel import one_blas_thread, threads_at_most
 from tercet.posterior import hamiltonian
 from tercet.posterior.chains import Chain, Sampler, Tick, run_chains
 from tercet.posterior.diagnostics import distances_to_watch
@@ -29,13 +30,30 @@ from tercet.posterior.elliptical import Elliptical, Matrices
 from tercet.posterior.hamiltonian import Hamiltonian
 from tercet.posterior.laplace import Laplace
 from tercet.posterior.mode import Modes, find_maps, find_modes, jittered
-from tercet.posterior.priors import DistancePrior, NormalPrior, log_normal
+from tercet.posterior.priors import (
+    DistancePrior,
+    Learn,
+    NormalPrior,
+    first_theta,
+    log_normal,
+    natural,
+    roles,
+    theta_priors,
+)
 from tercet.posterior.scale import draw_variances
-from tercet.posterior.settings import Learn, first_theta, natural, roles, theta_priors
 from tercet.posterior.target import Target, energy_and_gradient
-from tercet.progress import progress_bar
-from tercet.provenance import seed_for
-from tercet.triplets import Triplets
+from tercet.running.checkpoint import (
+    NOTHING_KEPT,
+    Checkpoint,
+)
+from tercet.running.provenance import (
+    seed_for,
+)
+from tercet.running.threads import (
+    one_blas_thread,
+    progress_bar,
+    threads_at_most,
+)
 
 if TYPE_CHECKING:
     from tercet.accelerator.target import Data, Form

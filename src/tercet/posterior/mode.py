@@ -9,17 +9,25 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tercet.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.compiled import jit
 from tercet.engine import lbfgs
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.fit import Descent, Objective, Options
 from tercet.engine.problem import Problem
-from tercet.limits import LARGEST_NUMBER
 from tercet.models.base import LAPSE, OFFSET, Array, Model
-from tercet.parallel import one_blas_thread
 from tercet.posterior.scale import mode_of_log
 from tercet.posterior.target import Target, energy_and_gradient
+from tercet.running.checkpoint import (
+    NOTHING_KEPT,
+    Checkpoint,
+    floats_of,
+)
+from tercet.running.memory import (
+    LARGEST_NUMBER,
+)
+from tercet.running.threads import (
+    one_blas_thread,
+)
 
 DENSE = 1500  # coordinates; up to here the whole matrix of second derivatives is taken
 _ROUNDS = 6  # of settling the scale of the prior, roughly

@@ -10,25 +10,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device, find_device
+from tercet.answers.diagnosis import warn_about
 from tercet.answers.screens import need_screens
-from tercet.checkpoint import PathLike
-from tercet.diagnosis import warn_about
+from tercet.answers.streams import StreamedTriplets
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.embedder import Embedder, is_count, need_room, oriented, require
 from tercet.ensemble import Ensemble
-from tercet.ensemble.maker import Maker, warn_about_screens
 from tercet.errors import ConvergenceWarning, InputError
-from tercet.memory import need_memory
-from tercet.parallel import count_threads
+from tercet.estimators import CKL
+from tercet.makers import LEARNED, PENALTY, Maker, chain_sizes, warn_about_screens
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
-from tercet.posterior.draw import Drawn, Plan, draw
-from tercet.posterior.priors import DistancePrior, NormalPrior
-from tercet.posterior.settings import check_learn, default_prior
-from tercet.provenance import Seed, record
-from tercet.recommended import LEARNED, chain_sizes
-from tercet.streamed import StreamedTriplets
-from tercet.triplets import Triplets, as_triplets
+from tercet.posterior.draw import Drawn, Plan, build_target, draw
+from tercet.posterior.mode import find_modes
+from tercet.posterior.priors import (
+    DistancePrior,
+    NormalPrior,
+    check_learn,
+    default_prior,
+    first_theta,
+    natural,
+)
+from tercet.running.checkpoint import PathLike
+from tercet.running.memory import need_memory
+from tercet.running.provenance import Seed, record
+from tercet.running.threads import count_threads, one_blas_thread
 
-__all__ = ["Posterior"]
+__all__ = [
+    "Posterior",
+    "model_at_maximum",
+]
 
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 STARTS = ("mode", "likelihood", "likelihood_as_found")
@@ -60,7 +70,7 @@ class Posterior(Maker):
     ----------
     estimator : int, STE, TSTE or CKL
         A whole number stands for the recommended model in that dimension, CKL with its exponent,
-        mu and lapse rate learned (`tercet.recommended` says why). An estimator stands for its
+        mu and lapse rate learned (`tercet.makers` says why). An estimator stands for its
         model and dimension; a penalty for a prior of variance 1 / (2 penalty); its other
         parameters are not used.
     prior : NormalPrior or DistancePrior, optional
@@ -356,3 +366,35 @@ class Posterior(Maker):
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+# --- where the maximum of the recommended posterior puts what is learned with the points --------
+
+
+_SEARCHES = 4  # from different starts; the best counts
+_DIGITS = 4  # of the parameters: nobody knows them better
+
+
+def model_at_maximum(triplets: Triplets, n_components: int) -> CKL:
+    """The crowd kernel with its exponent and mu at the maximum of the recommended posterior.
+
+    Fits of one map have no lapse rate, so the posterior is that without one: answers given at
+    random make the exponent smaller instead. The maximum is searched for from the same starts
+    whatever the seed: it belongs to the answers and not to the draws.
+
+    Parameters
+    ----------
+    triplets : Triplets
+        Weighed as in the posterior, see `Posterior.weigh`.
+    n_components : int
+    """
+    learned = tuple(name for name in LEARNED if name != "lapse")
+    plan = Posterior(CKL(n_components), learn=learned)._plan()
+    rngs = [np.random.default_rng(k) for k in range(_SEARCHES)]
+    with one_blas_thread():
+        target = build_target(plan, triplets)
+        theta = first_theta(plan.learn, plan.model)
+        best = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1).mode
+    found = natural(plan.learn, best.theta[None])
+    exponent, mu = (float(f"{found[name][0]:.{_DIGITS}g}") for name in ("exponent", "mu"))
+    return CKL(n_components, exponent=exponent, mu=mu, penalty=PENALTY)

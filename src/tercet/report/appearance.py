@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tercet.bounded import read_bytes
 from tercet.errors import InputError
+from tercet.files import (
+    read_bytes,
+)
 from tercet.io.inputfile import InputFile
 from tercet.text import closest, listed, shown
 

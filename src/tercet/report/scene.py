@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from tercet.analysis.result import Analysis, Object
+from tercet.arrays import Floats
 from tercet.plots.axes import COLOURS
-from tercet.plots.distances import expected_distances
-from tercet.plots.layout import read_space
+from tercet.plots.maps import (
+    expected_distances,
+    read_space,
+)
 from tercet.report.appearance import Appearance
 from tercet.report.sections import CROWD, tell_chance
 from tercet.text import counted, percent
-from tercet.uncertainty import Floats
 
 __all__ = ["has_heat", "scene"]
 

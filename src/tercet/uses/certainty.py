@@ -12,12 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.answers.questions import count_comparisons, number_comparisons
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+)
+from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.ensemble.averages import choose_sample
 from tercet.errors import InputError
-from tercet.provenance import Seed
+from tercet.running.provenance import (
+    Seed,
+)
 from tercet.simulate import all_comparisons, random_comparisons
-from tercet.triplets import Triplets, as_triplets
 
 __all__ = [
     "Certainty",
@@ -31,8 +37,6 @@ __all__ = [
     "thin",
 ]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 DRAWS = 1000  # that are looked at, and more of them where there are few objects:
 WORK = 10**9  # draws times the third power of the number of objects

@@ -59,7 +59,9 @@ def _distances(points: np.ndarray) -> np.ndarray:
 
 def make_checkpoints() -> None:
     """Interrupted runs, and what undisturbed ones find."""
-    from tercet.checkpoint import rows
+    from tercet.running import (
+        checkpoint as rows,
+    )
 
     add = rows.Checkpoint.add
     rows.EVERY = 0.0  # every row is committed at once

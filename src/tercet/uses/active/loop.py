@@ -12,30 +12,38 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from tercet.answers.questions import single_answers
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import oriented
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
 from tercet.metrics import log_loss, predicted_correctly
-from tercet.parallel import count_threads
 from tercet.posterior import Posterior
-from tercet.progress import progress_bar
-from tercet.provenance import Seed, entropy_of, seed_for
+from tercet.running.provenance import (
+    Seed,
+    entropy_of,
+    seed_for,
+)
+from tercet.running.threads import (
+    count_threads,
+    progress_bar,
+)
 from tercet.tables import Table
-from tercet.triplets import Triplets
-from tercet.uses.active.checks import (
+from tercet.uses.active.candidates import (
     check_count,
     check_options,
     check_start,
+    number,
     read_comparisons,
     settle_strategy,
 )
-from tercet.uses.active.questions import number
 from tercet.uses.active.suggestions import Suggestions, suggest
 
 __all__ = ["ActiveLoop", "Record"]
 
-Index = NDArray[np.int64]
 Oracle: TypeAlias = Callable[[Index], ArrayLike]
 
 FIT, ASK = range(2)  # what random numbers are for: first word of the key that spawns a seed

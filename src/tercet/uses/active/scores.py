@@ -11,17 +11,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.arrays import Floats, Index
 from tercet.compiled import inline_sums, jit_sums, log, softplus
 from tercet.ensemble import Ensemble
-from tercet.memory import need_memory
 from tercet.models import Model
-from tercet.parallel import in_order
+from tercet.running.memory import (
+    need_memory,
+)
+from tercet.running.threads import (
+    in_order,
+)
 from tercet.uncertainty import constants_by_draw, pairwise_probability, triplet_probability
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 Score = Callable[[int, Index, Index], Floats]  # of an anchor and two lists (m,) of objects: (m,)
 
 BIT = np.log(2.0)

@@ -9,31 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.parallel import count_threads
-from tercet.provenance import Seed, entropy_of
+from tercet.running.provenance import (
+    Seed,
+    entropy_of,
+)
+from tercet.running.threads import (
+    count_threads,
+)
 from tercet.tables import Table
-from tercet.triplets import Triplets
 from tercet.uncertainty import default_method
 from tercet.uses.active import scores
-from tercet.uses.active.checks import (
+from tercet.uses.active.candidates import (
     IN_BITS,
     STRATEGIES,
+    Candidates,
     check_count,
     check_ensemble,
     check_left,
     check_options,
+    choose,
     default_strategy,
+    number,
     read_comparisons,
     read_objects,
 )
-from tercet.uses.active.questions import Candidates, choose, number
 
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
-Index = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 DRAWS = {"mutual_information": 200, "information_gain": 8}  # that are looked at, by default
 EXACT = 300  # objects, of which all comparisons are scored

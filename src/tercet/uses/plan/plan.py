@@ -1,26 +1,397 @@
-"""plan_answers: how many answers are enough, found by trying it out in simulated worlds."""
+"""What the user may choose, checked before the work starts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.answers.diagnosis import warn_about
+from tercet.answers.questions import single_answers
+from tercet.answers.triplets import Triplets, as_triplets, restore
+from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
-from tercet.diagnosis import warn_about
-from tercet.ensemble.maker import warn_about_screens
-from tercet.parallel import count_threads
-from tercet.posterior import Posterior
-from tercet.progress import progress_bar
-from tercet.provenance import Seed, entropy_of
-from tercet.triplets import Triplets
-from tercet.uses.plan.measures import settle_target
-from tercet.uses.plan.result import AnswerPlan, PlanRow
-from tercet.uses.plan.search import Search
-from tercet.uses.plan.settings import check_steps, settle
+from tercet.embedder import is_count, is_number
+from tercet.ensemble import Ensemble
+from tercet.errors import InputError
+from tercet.makers import QUICK, warn_about_screens
+from tercet.posterior import DistancePrior, Posterior
+from tercet.running.memory import need_memory
+from tercet.running.provenance import Seed, entropy_of, seed_for
+from tercet.running.threads import count_threads, in_order, progress_bar
+from tercet.uses.plan.result import (
+    AnswerPlan,
+    Needed,
+    PlanRow,
+    crossing,
+    fewest_worlds,
+    needed_answers,
+)
+from tercet.uses.plan.worlds import (
+    MEASURES,
+    SHAPES,
+    SimulatedWorld,
+    answers_in,
+    best_agreement,
+    drawn_world,
+    made_world,
+    settle_target,
+)
 
-__all__ = ["plan_answers"]
+__all__ = [
+    "Search",
+    "Setting",
+    "check_steps",
+    "plan_answers",
+    "settle",
+]
+
+NOISE, LAPSE, SHAPE, DIMENSION = 0.3, 0.0, SHAPES[0], 2  # unless told otherwise
+WORLDS = 10
+LIMIT, LIMIT_OF_PILOT = 50, 8  # times n log2 n, and times the answers that there are
+
+
+class Setting(NamedTuple):
+    """The experiment to plan."""
+
+    n_objects: int
+    n_components: int
+    noise: float | None  # None where a pilot says it
+    lapse: float | None
+    shape: str
+    like: Triplets | Ensemble | None
+    base: int  # answers of the pilot
+    assurance: float
+    repeats: int
+    limit: int  # of all answers, the pilot's among them
+    maker: Posterior | Bootstrap
+
+
+def settle(
+    n_objects: int | None,
+    n_components: int | None,
+    noise: float | None,
+    lapse: float | None,
+    shape: str | None,
+    like: Any,
+    assurance: float,
+    repeats: int | None,
+    limit: int | None,
+    maker: Posterior | Bootstrap | None,
+) -> Setting:
+    """Check everything, and settle what is left open."""
+    if like is not None:
+        like = _read_pilot(like)
+        n, d = _of_pilot(like, n_objects, n_components, noise, lapse, shape)
+    else:
+        d = DIMENSION if n_components is None else n_components
+        noise, lapse = NOISE if noise is None else noise, LAPSE if lapse is None else lapse
+        shape = SHAPE if shape is None else shape
+        n = _check_world(n_objects, d, noise, lapse, shape)
+    need_memory(
+        6 * n**2,
+        f"All comparisons of one anchor among {n} objects, which a plan looks at,",
+        "plan for fewer objects",
+    )
+    if not (is_number(assurance) and 0.0 < assurance < 1.0):
+        raise InputError(f"assurance must lie between 0 and 1, such as 0.5, got {assurance!r}.")
+    fewest = fewest_worlds(assurance)
+    repeats = max(WORLDS, fewest) if repeats is None else repeats
+    if not is_count(repeats) or repeats < fewest:
+        raise InputError(
+            f"repeats must be a whole number from {fewest}: with fewer worlds nothing can be said "
+            f"about what {100 * assurance:.3g} % of experiments reach; got {repeats!r}."
+        )
+    base = like.n_answers if isinstance(like, Triplets) else 0
+    if limit is None:
+        limit = max(math.ceil(LIMIT * n * math.log2(n)), LIMIT_OF_PILOT * base)
+    elif not is_count(limit) or limit < n:
+        raise InputError(
+            f"limit must be a whole number of at least {n}, an answer for every object, got "
+            f"{limit!r}."
+        )
+    return Setting(
+        int(n),
+        int(d),
+        noise,
+        lapse,
+        shape or SHAPE,
+        like,
+        base,
+        float(assurance),
+        int(repeats),
+        base + int(limit),
+        _check_maker(maker),
+    )
+
+
+def check_steps(answers: Sequence[int], base: int) -> list[int]:
+    """The steps, as totals with the pilot's answers."""
+    steps = list(answers) if isinstance(answers, Iterable) else []
+    valid = all(is_count(m) or (base > 0 and m == 0) for m in steps)
+    if len(steps) < 2 or not valid or sorted(set(steps)) != steps:
+        raise InputError(
+            "answers must be two or more whole numbers in rising order, such as [500, 1000, 2000], "
+            f"got {answers!r}."
+        )
+    return [base + int(m) for m in steps]
+
+
+def _read_pilot(like: Any) -> Triplets | Ensemble:
+    """The ensemble, or the answers of a pilot as Triplets."""
+    if isinstance(like, Ensemble):
+        return like
+    try:
+        return as_triplets(like)
+    except InputError as error:
+        raise InputError(
+            f"like must be the answers of a pilot, or an Ensemble made of them: {error}"
+        ) from error
+
+
+def _of_pilot(
+    like: Triplets | Ensemble,
+    n_objects: int | None,
+    n_components: int | None,
+    noise: float | None,
+    lapse: float | None,
+    shape: str | None,
+) -> tuple[int, int]:
+    """The number of objects and of dimensions of a pilot."""
+    for name, value in (("noise", noise), ("lapse", lapse), ("shape", shape)):
+        if value is not None:
+            raise InputError(f"the pilot in like says how people answer; leave {name} out.")
+    if n_objects not in (None, like.n_objects):
+        raise InputError(
+            f"the pilot in like has {like.n_objects} objects, and n_objects is {n_objects!r}; "
+            "leave n_objects out."
+        )
+    if isinstance(like, Triplets):
+        if like.is_quadruplets:
+            raise InputError("a plan asks about triplets, and the pilot in like has quadruplets.")
+        d = DIMENSION if n_components is None else n_components
+        _check_dimension(d, like.n_objects)
+        return like.n_objects, d
+    if like.kind != "points" or like.model is None or not like.model.is_probability:
+        raise InputError(
+            "like must be an ensemble of points whose model is a probability of answers, such as "
+            "that of Posterior(CKL(2)); this one cannot say how people would answer."
+        )
+    if n_components not in (None, like.n_components):
+        raise InputError(
+            f"the ensemble in like has {like.n_components} dimensions, and n_components is "
+            f"{n_components!r}; leave n_components out."
+        )
+    return like.n_objects, like.n_components
+
+
+def _check_world(n: int | None, d: int, noise: float, lapse: float, shape: str) -> int:
+    """The number of objects, if such a world can be."""
+    if n is None or not is_count(n) or n < 4:
+        raise InputError(f"n_objects must be a whole number from 4, got {n!r}.")
+    _check_dimension(d, n)
+    if not is_number(noise) or noise < 0.0:
+        raise InputError(f"noise must be a standard deviation of at least 0, got {noise!r}.")
+    if not is_number(lapse) or not 0.0 <= lapse < 1.0:
+        raise InputError(f"lapse is a share from 0 and below 1, got {lapse!r}.")
+    if shape not in SHAPES:
+        raise InputError(f"shape must be one of {', '.join(map(repr, SHAPES))}, got {shape!r}.")
+    if shape == "mixture" and d != 2:
+        raise InputError(f"shape='mixture' is the paper's, in the plane; n_components is {d}.")
+    return n
+
+
+def _check_dimension(d: int, n: int) -> None:
+    if not is_count(d) or d > n - 2:
+        raise InputError(
+            f"n_components must be a whole number from 1 to {n - 2}, two fewer than the objects, "
+            f"got {d!r}."
+        )
+
+
+def _check_maker(maker: Posterior | Bootstrap | None) -> Posterior | Bootstrap:
+    if maker is None:
+        return Posterior(2, **QUICK)
+    if not isinstance(maker, Posterior | Bootstrap):
+        raise InputError(
+            "maker must be a Posterior or a Bootstrap that is not fitted, such as "
+            f"Posterior(STE()); got {type(maker).__name__}."
+        )
+    if isinstance(maker, Posterior) and isinstance(maker.prior, DistancePrior):
+        raise InputError("maker draws distances, which have no dimension; give it a NormalPrior.")
+    return maker
+
+
+# --- try numbers of answers in all worlds until it is clear how many the target needs -----------
+
+
+POOR_R_HAT = 1.2  # far from agreement; in short chains the largest of many is often above 1.05
+COARSE = 1.5  # ratio of two steps between which another one is worth its time
+GLANCE = 8  # times the first step: as far as a target beyond all reach is followed
+
+# What random numbers are for: first word of a key.
+_WORLD, _FIT, _PILOT, _DRAWS = range(4)
+
+
+class _Task(NamedTuple):
+    """One map to make and to measure."""
+
+    total: int
+    world: int
+
+
+class Search:
+    """The steps tried so far, by their total number of answers, and what they gave.
+
+    Parameters
+    ----------
+    setting : Setting
+    measure : str
+    target : float
+    entropy : int
+    n_jobs : int
+    bar : progress bar
+        Its total grows with the steps.
+    """
+
+    def __init__(
+        self, setting: Setting, measure: str, target: float, entropy: int, n_jobs: int, bar: Any
+    ) -> None:
+        self.setting, self.measure, self.target = setting, MEASURES[measure], target
+        self.entropy, self.n_jobs, self.bar = entropy, n_jobs, bar
+        self.values: dict[int, Floats] = {}  # (repeats,) of each total
+        self.poor = 0
+        self.pilot = _pilot_answers(setting.like)
+        self.worlds = self._make_worlds()
+        self.best: float | None = None
+        if measure == "agreement":
+            best = [best_agreement(world) for world in self.worlds]
+            self.best = float(np.quantile(best, 1.0 - setting.assurance))
+
+    def crossings(self) -> Floats:
+        """The total (repeats,) that each world needs."""
+        totals = np.array(sorted(self.values))
+        sign = -1.0 if self.measure.lower_is_better else 1.0
+        curves = sign * np.stack([self.values[total] for total in totals.tolist()], axis=1)
+        return np.array([crossing(totals, curve, sign * self.target) for curve in curves])
+
+    def needed(self) -> Needed:
+        """What the steps so far say; totals."""
+        return needed_answers(self.crossings(), self.setting.assurance)
+
+    def find(self) -> None:
+        """Double the answers until the target is reached, and look closer where it is."""
+        n, base = self.setting.n_objects, self.setting.base
+        first, fewest, most = self._step(n * math.log2(n)), n, self.setting.limit
+        if base:
+            first = fewest = base
+        if self.best is not None and self.best < self.target:
+            most = min(most, GLANCE * first)
+        first = min(first, most)
+        self.look_at([first, min(most, self._step(2.0 * first))])
+        while True:
+            needed, tried = self.needed(), sorted(self.values)
+            if (needed.low or math.inf) <= tried[0] > fewest:
+                self.look_at([max(fewest, self._step(tried[0] / 2.0))])
+            elif needed.high is None and tried[-1] < most:
+                self.look_at([min(most, self._step(2.0 * tried[-1]))])
+            else:
+                break
+        if needed.low is not None:
+            end = needed.high or tried[-1]
+            self.look_at(
+                [
+                    self._step(math.sqrt(a * b))
+                    for a, b in pairwise(tried)
+                    if a < end and b > needed.low and b / a > COARSE
+                ]
+            )
+
+    def look_at(self, totals: list[int]) -> None:
+        """Measure maps of so many answers, in all worlds; the longest work first."""
+        new = sorted(set(totals) - self.values.keys(), reverse=True)
+        tasks = [_Task(total, w) for total in new for w in range(len(self.worlds))]
+        self.bar.total = (self.bar.total or 0) + len(tasks)
+        self.bar.refresh()
+        for total in new:
+            self.values[total] = np.empty(len(self.worlds))
+        for task, (value, poor) in zip(
+            tasks, in_order(self._measure, tasks, self.n_jobs), strict=True
+        ):
+            self.values[task.total][task.world] = value
+            self.poor += poor
+            self.bar.update(1)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _step(self, total: float) -> int:
+        """A total near this one, whose new answers are a number of two digits and zeros."""
+        new = max(1, round(total) - self.setting.base)
+        return self.setting.base + int(round(new, 2 - len(str(new))))
+
+    def _make_worlds(self) -> list[SimulatedWorld]:
+        s = self.setting
+        if s.like is None:
+            assert s.noise is not None
+            assert s.lapse is not None
+            return [
+                made_world(
+                    s.n_objects, s.n_components, s.shape, s.noise, s.lapse, self._key(_WORLD, w)
+                )
+                for w in range(s.repeats)
+            ]
+        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(s.like, _PILOT)[0]
+        rng = np.random.default_rng(seed_for(self.entropy, _DRAWS))
+        draws = rng.choice(len(pilot), s.repeats, replace=s.repeats > len(pilot))
+        return [drawn_world(pilot, int(draw)) for draw in draws]
+
+    def _measure(self, task: _Task) -> tuple[float, bool]:
+        """What a map of so many answers is worth, and whether its chains disagree."""
+        world = self.worlds[task.world]
+        m = task.total - self.setting.base
+        answers = self._with_pilot(answers_in(world, m, self._key(_WORLD, task.world)))
+        ensemble, poor = self._fit(answers, _FIT, task.world, task.total)
+        return self.measure.compute(ensemble, world), poor
+
+    def _fit(self, answers: Triplets, *key: int) -> tuple[Ensemble, bool]:
+        maker = self.setting.maker.in_dimension(self.setting.n_components).set_params(
+            n_jobs=1,
+            progress=False,
+            random_state=np.random.default_rng(seed_for(*self._key(*key))),
+        )
+        maker._fit_quietly(answers)  # few answers make poor fits; they are counted
+        diagnostics = getattr(maker, "diagnostics_", None)
+        return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
+
+    def _with_pilot(self, rows: Index) -> Triplets:
+        """New answers (m, 3) after those of the pilot, which keep their screens."""
+        pilot = self.pilot
+        if pilot is None:
+            return Triplets(rows, n_objects=self.setting.n_objects)
+        screens = None
+        if pilot.screens is not None:  # each new answer is a screen of its own
+            old = pilot.number_screens()
+            screens = np.concatenate([old, old.max() + 1 + np.arange(len(rows))])
+        both = np.concatenate([pilot.array, rows])
+        return Triplets(both, n_objects=self.setting.n_objects, screens=screens)
+
+    def _key(self, *words: int) -> tuple[int, ...]:
+        return (self.entropy, *words)
+
+
+def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
+    """The answers of a pilot, each as often as it was given."""
+    if not isinstance(like, Triplets):
+        return None
+    rows = single_answers(like, "the pilot")
+    votes: Triplets = restore(like[rows]._fields._replace(weights=None))
+    return votes
+
+
+# --- plan_answers: how many answers are enough, found by trying it out in simulated worlds ------
 
 
 def plan_answers(

@@ -1,30 +1,266 @@
-"""The signed-difference model of MLDS, and its maximum likelihood for one or many sets of answers.
+"""The likelihood of the signed-difference model and its maximum, compiled.
 
-Of two pairs of stimuli people say which differs more. With ψ the perceived values and each pair in
-the order of the stimuli, the pair (3, 4) is chosen over (1, 2) with probability
-
-    p = λ/2 + (1 − λ) F(η),   η = (ψ₄ − ψ₃) − (ψ₂ − ψ₁),
-
-where F belongs to the link and λ is the share of lapses (Maloney & Yang, J. Vision 3, 2003;
-Knoblauch & Maloney, J. Stat. Software 25(2), 2008). The noise has size 1 and ψ₁ is 0, so that the
-last value is 1/σ. The model needs the order of the stimuli and no more: pairs may overlap, share a
-stimulus (triads) or contain each other.
+Questions are rows (a, b, c, d) of `pairs`, η = (ψ_d − ψ_c) − (ψ_b − ψ_a); `counts` (q, 2) say how
+often the lower pair (a, b) and how often the higher one (c, d) was chosen; ψ₀ = 0 stays fixed.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet.answers.questions import Questions
+from tercet.arrays import Bools, Floats, Index
+from tercet.compiled import jit
 from tercet.errors import InputError
-from tercet.uses.scale.kernels import RIDGE, maximise
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+LARGEST_LAPSE = 0.5
+RIDGE = 1e-8  # towards the start; decides where answers leave values open, and is unseen elsewhere
+
+_PROBIT, _LOGIT = 0, 1  # and the cauchit is 2
+_ITERATIONS, _HALVINGS, _CLOSE = 200, 40, 1e-11
+_SQRT_HALF, _LOG_SQRT_2PI = math.sqrt(0.5), 0.5 * math.log(2.0 * math.pi)
+
+
+@jit
+def side(link: int, z: float, lapse: float) -> tuple[float, float, float, float, float]:
+    """Of log p, p = λ/2 + (1 − λ) F(z): its value, its slopes by z and by λ, and −∂²/∂z², −∂²/∂z∂λ.
+
+    By λ alone the second derivative is minus the square of the first.
+    """
+    if link == _PROBIT:
+        if z > -35.0:
+            core = 0.5 * math.erfc(-z * _SQRT_HALF)
+            logarithm = math.log(core)
+            ratio = math.exp(-0.5 * z * z - _LOG_SQRT_2PI) / core
+        else:  # Mills' ratio
+            r = 1.0 / (z * z)
+            series = 1.0 - r * (1.0 - 3.0 * r * (1.0 - 5.0 * r))
+            logarithm = -0.5 * z * z - _LOG_SQRT_2PI - math.log(-z) + math.log(series)
+            core, ratio = math.exp(logarithm), -z / series
+        turn = -z  # F″/F′
+    elif link == _LOGIT:
+        e = math.exp(-abs(z))
+        logarithm = min(z, 0.0) - math.log1p(e)
+        core = (1.0 if z >= 0.0 else e) / (1.0 + e)
+        ratio = (e if z >= 0.0 else 1.0) / (1.0 + e)
+        turn = 1.0 - 2.0 * core
+    else:
+        core = math.atan2(1.0, -z) / math.pi
+        logarithm = math.log(core)
+        ratio = 1.0 / (math.pi * (1.0 + z * z) * core)
+        turn = -2.0 * z / (1.0 + z * z)
+    if lapse > 0.0:
+        p = 0.5 * lapse + (1.0 - lapse) * core
+        logarithm = math.log(p)
+        ratio *= core / p
+    else:
+        p = max(core, 1e-100)
+    slope, by_lapse = (1.0 - lapse) * ratio, (0.5 - core) / p
+    return logarithm, slope, by_lapse, slope * (slope - turn), ratio + slope * by_lapse
+
+
+@jit
+def log_likelihood(
+    pairs: Index, counts: Floats, link: int, centre: Floats, scale: Floats, lapse: float
+) -> float:
+    """Of one set of counts (q, 2), less the small penalty of the ridge about the centre."""
+    value = 0.0
+    for q in range(len(pairs)):
+        lower, higher = counts[q, 0], counts[q, 1]
+        if lower + higher > 0.0:
+            z = (scale[pairs[q, 3]] - scale[pairs[q, 2]]) - (
+                scale[pairs[q, 1]] - scale[pairs[q, 0]]
+            )
+            if higher > 0.0:
+                value += higher * side(link, z, lapse)[0]
+            if lower > 0.0:
+                value += lower * side(link, -z, lapse)[0]
+    for i in range(len(scale)):
+        value -= 0.5 * RIDGE * (scale[i] - centre[i]) ** 2
+    return value
+
+
+@jit
+def slopes(
+    pairs: Index,
+    counts: Floats,
+    link: int,
+    expected: bool,
+    centre: Floats,
+    scale: Floats,
+    lapse: float,
+    gradient: Floats,
+    information: Floats,
+) -> None:
+    """Fill the gradient (n + 1,) and the information (n + 1, n + 1); the lapse rate comes last."""
+    n = len(scale)
+    gradient[:] = 0.0
+    information[:] = 0.0
+    for q in range(len(pairs)):
+        lower, higher = counts[q, 0], counts[q, 1]
+        if lower + higher == 0.0:
+            continue
+        a, b, c, d = pairs[q, 0], pairs[q, 1], pairs[q, 2], pairs[q, 3]
+        z = (scale[d] - scale[c]) - (scale[b] - scale[a])
+        slope, weight, cross = 0.0, 0.0, 0.0
+        if higher > 0.0 or expected:
+            _, up, up_lapse, bend, twist = side(link, z, lapse)
+            slope += higher * up
+            gradient[n] += higher * up_lapse
+            if not expected:
+                weight += higher * bend
+                cross += higher * twist
+                information[n, n] += higher * up_lapse * up_lapse
+        if lower > 0.0 or expected:
+            _, down, down_lapse, bend, twist = side(link, -z, lapse)
+            slope -= lower * down
+            gradient[n] += lower * down_lapse
+            if not expected:
+                weight += lower * bend
+                cross -= lower * twist
+                information[n, n] += lower * down_lapse * down_lapse
+        if expected:
+            weight = (higher + lower) * up * down
+            cross = -(higher + lower) * up * down_lapse
+            information[n, n] -= (higher + lower) * up_lapse * down_lapse
+        gradient[a] += slope
+        gradient[b] -= slope
+        gradient[c] -= slope
+        gradient[d] += slope
+        for k in range(5):  # the lapse rate's row is the last
+            row = information[pairs[q, k] if k < 4 else n]
+            sign = cross if k == 4 else (weight if k == 0 or k == 3 else -weight)
+            row[a] += sign
+            row[b] -= sign
+            row[c] -= sign
+            row[d] += sign
+    for i in range(n):
+        gradient[i] -= RIDGE * (scale[i] - centre[i])
+        information[i, i] += RIDGE
+    information[n, n] += RIDGE
+
+
+@jit
+def _solve(matrix: Floats, right: Floats, end: int, out: Floats) -> bool:
+    """Solve for the unknowns 1 to end − 1 by Cholesky; says whether the matrix is positive.
+
+    Uses, and overwrites, the lower triangle.
+    """
+    for i in range(1, end):
+        for j in range(1, i + 1):
+            total = matrix[i, j]
+            for k in range(1, j):
+                total -= matrix[i, k] * matrix[j, k]
+            if i == j:
+                if not total > 1e-14 * abs(matrix[i, i]):
+                    return False
+                matrix[i, i] = math.sqrt(total)
+            else:
+                matrix[i, j] = total / matrix[j, j]
+        total = right[i]
+        for k in range(1, i):
+            total -= matrix[i, k] * out[k]
+        out[i] = total / matrix[i, i]
+    for i in range(end - 1, 0, -1):
+        total = out[i]
+        for k in range(i + 1, end):
+            total -= matrix[k, i] * out[k]
+        out[i] = total / matrix[i, i]
+    return True
+
+
+@jit
+def _step(
+    information: Floats,
+    gradient: Floats,
+    lapse: float,
+    free: bool,
+    factor: Floats,
+    right: Floats,
+    step: Floats,
+) -> bool:
+    """Newton's step with the lapse rate kept in its bounds; says whether there is one.
+
+    Where the rate would leave them it ends on the bound, and the scale takes the best step given
+    that.
+    """
+    n = len(gradient) - 1
+    step[n] = 0.0
+    if free:
+        factor[:] = information
+        if not _solve(factor, gradient, n + 1, step):
+            return False
+        bounded = min(max(lapse + step[n], 0.0), LARGEST_LAPSE) - lapse
+        if bounded == step[n]:
+            return True
+        step[n] = bounded
+    factor[:] = information
+    for i in range(n):
+        right[i] = gradient[i] - information[n, i] * step[n]
+    return _solve(factor, right, n, step)
+
+
+@jit
+def maximise(
+    pairs: Index,
+    counts: Floats,
+    link: int,
+    free: bool,
+    scale: Floats,
+    lapse: Floats,
+    value: Floats,
+    least: Floats,
+    converged: Bools,
+) -> None:
+    """Newton's method with halved steps, for one set of counts after the other.
+
+    Where the observed information is not positive, the expected one, which always is, stands in.
+    ``least`` is the smallest pivot of the information: where it is about 0, some direction is open.
+    """
+    n = scale.shape[1]
+    gradient, right, step = np.empty(n + 1), np.empty(n + 1), np.zeros(n + 1)
+    information, factor = np.empty((n + 1, n + 1)), np.empty((n + 1, n + 1))
+    trial, centre = np.empty(n), scale[0].copy()
+    for r in range(len(counts)):
+        own, here = counts[r], scale[r]
+        now = log_likelihood(pairs, own, link, centre, here, lapse[r])
+        converged[r] = False
+        for _ in range(_ITERATIONS):
+            for expected in (False, True):
+                slopes(pairs, own, link, expected, centre, here, lapse[r], gradient, information)
+                if _step(information, gradient, lapse[r], free, factor, right, step):
+                    break
+            gain = gradient[n] * step[n]
+            for i in range(1, n):
+                gain += gradient[i] * step[i]
+            slack = 1e-13 * abs(now)
+            share, better = 1.0, -np.inf
+            for _ in range(_HALVINGS):
+                trial[0] = 0.0
+                for i in range(1, n):
+                    trial[i] = here[i] + share * step[i]
+                better = log_likelihood(pairs, own, link, centre, trial, lapse[r] + share * step[n])
+                if better >= now + 1e-4 * share * gain - slack:
+                    break
+                share *= 0.5
+            if not better >= now - slack:
+                break
+            here[:] = trial
+            lapse[r] = min(max(lapse[r] + share * step[n], 0.0), LARGEST_LAPSE)
+            now = better
+            if gain < _CLOSE:
+                converged[r] = True
+                break
+        value[r], least[r] = now, np.inf
+        for i in range(1, n):
+            least[r] = min(least[r], factor[i, i] ** 2)
+
+
+# --- the signed-difference model of MLDS, and its maximum likelihood for one or many sets of answer
+
 
 OPEN = 1e-3  # information about a value so small that its error would be 30 times the noise
 

@@ -13,26 +13,35 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tercet.answers.questions import Questions, find_questions, single_answers
+from tercet.answers.triplets import (
+    Triplets,
+)
+from tercet.arrays import Bools, Floats, Index
 from tercet.embedder import is_count
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, SeparableWarning
-from tercet.parallel import count_threads, in_order
-from tercet.progress import progress_bar
-from tercet.provenance import Seed, entropy_of, seed_for
-from tercet.triplets import Triplets
+from tercet.running.provenance import (
+    Seed,
+    entropy_of,
+    seed_for,
+)
+from tercet.running.threads import (
+    count_threads,
+    in_order,
+    progress_bar,
+)
 from tercet.uses.scale.difference import Fits, differences, fit_counts, probability
-from tercet.uses.scale.intervals import check_level, percentile
-from tercet.uses.scale.resampling import Task
+from tercet.uses.scale.resampling import (
+    Task,
+    check_level,
+    percentile,
+)
 from tercet.uses.scale.result import PerceptualScale
 
 __all__ = ["GoodnessOfFit", "goodness_of_fit"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 CHUNK = 25  # simulations of one task
 

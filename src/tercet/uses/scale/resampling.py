@@ -1,29 +1,142 @@
-"""Replicates of the signed-difference model: resampled, drawn anew, or with one unit left out."""
+"""How a scale was made."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from tercet.answers.questions import Questions, find_questions
+from tercet.answers.triplets import Triplets, need_votes
+from tercet.arrays import Floats
 from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
+from tercet.embedder import is_number
+from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
-from tercet.memory import need_memory
-from tercet.parallel import in_order
-from tercet.progress import progress_bar
-from tercet.provenance import seed_for
-from tercet.triplets import Triplets, need_votes
-from tercet.uses.predictive import weights_of
-from tercet.uses.scale.difference import (
-    Fits,
-    Floats,
-    check_design,
-    differences,
-    fit_counts,
-    probability,
-)
+from tercet.running.memory import need_memory
+from tercet.running.provenance import seed_for
+from tercet.running.threads import in_order, progress_bar
+from tercet.uses.predict import weights_of
+from tercet.uses.scale.difference import Fits, check_design, differences, fit_counts, probability
+
+
+class Jackknifed(NamedTuple):
+    """Scales (u, n), unnormalised, without one unit, and their lapse rates (u,), or zeros."""
+
+    scale: Floats
+    lapse: Floats
+    stands_for: Floats  # how many units each row is, (u,)
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a scale was made."""
+
+    model: str  # in words
+    uncertainty: str  # "bootstrap", "parametric", "posterior", or an ensemble's source
+    unit: str = "answer"  # that a bootstrap resamples
+    entropy: int | None = None
+    triplets: Triplets | None = None  # objects numbered in the order of the stimuli
+    task: Task | None = None  # of the signed-difference model
+    ensemble: Ensemble | None = None
+    jackknife: Callable[[], Jackknifed] | None = None  # only for full-size bootstraps
+
+    @property
+    def resamples_observers(self) -> bool:
+        """Whether samples are made of whole observers."""
+        return self.unit == "observer" and self.uncertainty not in ("parametric", "posterior")
+
+    @property
+    def n_observers(self) -> int | None:
+        """How many gave the answers; None where unknown."""
+        known = None if self.triplets is None else self.triplets.observers
+        return None if known is None else len(np.unique(known))
+
+
+# --- intervals from samples: percentile, basic and BCa (Efron, J. Am. Stat. Assoc. 82, 1987) ----
+
+
+KINDS = ("percentile", "basic", "bca")
+
+
+def check_level(level: float) -> None:
+    """Raise unless the level is a share."""
+    if not (is_number(level) and 0.0 < level < 1.0):
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}.")
+
+
+def tails(level: float) -> tuple[float, float]:
+    """The shares below the lower and below the upper limit."""
+    check_level(level)
+    return (1.0 - level) / 2.0, (1.0 + level) / 2.0
+
+
+def percentile(samples: Floats, level: float = 0.95) -> Floats:
+    """Limits (k, 2) that leave the same share of the samples (S, k) out on either side."""
+    return np.quantile(samples, tails(level), axis=0).T
+
+
+def basic(samples: Floats, estimate: Floats, level: float = 0.95) -> Floats:
+    """The percentile limits (k, 2) turned over at the estimate (k,): 2θ̂ − q."""
+    return np.asarray(2.0 * estimate[:, None] - percentile(samples, level)[:, ::-1])
+
+
+def bca(
+    samples: Floats,
+    estimate: Floats,
+    jackknife: Floats,
+    level: float = 0.95,
+    weights: Floats | None = None,
+) -> Floats:
+    """Bias-corrected and accelerated limits (k, 2).
+
+    Both limits are percentiles of the samples, at Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))): z₀ says how far
+    the estimate is from the samples' median, and a, from the skewness of the jackknife, how fast
+    the standard error changes with the estimate.
+
+    Parameters
+    ----------
+    samples : (S, k) array
+        Of a bootstrap that resamples as many units as there are, with replacement.
+    estimate : (k,) array
+        From all units.
+    jackknife : (u, k) array
+        Estimates without one unit.
+    level : float
+    weights : (u,) array, optional
+        How many units each row of the jackknife stands for, where units are alike.
+    """
+    size = len(samples)
+    below = np.mean(samples < estimate, axis=0) + 0.5 * np.mean(samples == estimate, axis=0)
+    bias = ndtri(np.clip(below, 0.5 / size, 1.0 - 0.5 / size))
+    a = acceleration(jackknife, weights)
+    limits = np.empty((len(estimate), 2))
+    for side, share in enumerate(tails(level)):
+        z = bias + ndtri(share)
+        # Where a(z₀ + z) reaches 1 the interval has no end: the outermost sample is all there is.
+        room = np.maximum(1.0 - a * z, 1e-9)
+        shares = ndtr(bias + z / room)
+        limits[:, side] = [
+            np.quantile(column, q) for column, q in zip(samples.T, shares, strict=True)
+        ]
+    return limits
+
+
+def acceleration(jackknife: Floats, weights: Floats | None = None) -> Floats:
+    """Σ u³ / (6 (Σ u²)^{3/2}), (k,), of the deviations u = θ̄ − θ₍ᵢ₎; 0 where nothing varies."""
+    w = np.ones(len(jackknife)) if weights is None else weights
+    u = np.average(jackknife, axis=0, weights=w) - jackknife
+    spread = w @ u**2
+    scale = np.where(spread > 0.0, spread, 1.0) ** 1.5
+    return np.asarray(np.where(spread > 0.0, (w @ u**3) / (6.0 * scale), 0.0))
+
+
+# --- replicates of the signed-difference model: resampled, drawn anew, or with one unit left out
+
 
 CHUNK = 50  # replicates of one task
 TOLERATED = 0.01  # share of replicates that may fail, or leave values open, without a warning

@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
 
+from tercet.arrays import Floats
 from tercet.embedder import is_number
 from tercet.errors import InputError
-from tercet.uses.scale.intervals import tails
-
-Floats = NDArray[np.float64]
+from tercet.uses.scale.resampling import (
+    tails,
+)
 
 NOISES = {"percept": 0.5, "judgement": 1.0}  # in units of σ: four percepts make one judgement
 STEPS = 1000  # of the line from a standard to the last stimulus

@@ -1,0 +1,472 @@
+"""Answers as the user gives them, checked; a row that is wrong is refused by its number."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.answers.titles import COLUMNS as COLUMNS
+from tercet.answers.titles import find_columns, find_times, is_missing, time_unit
+from tercet.arrays import Index
+from tercet.errors import InputError, RowsError
+from tercet.text import closest, first_again, shown
+
+__all__ = [
+    "label_observers",
+    "match_observers",
+    "placed",
+    "reject_cells",
+    "reject_rows",
+    "settle_observers",
+    "whole_observers",
+]
+
+_WHOLE = re.compile(r"([+-]?[0-9]+)\.0*")
+_PLAIN = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 18 digits always fit into int64
+
+
+def label_observers(values: Iterable[Any]) -> list[str]:
+    """The label of every observer: as text, and 11 for 11.0, which is how gaps make it look.
+
+    Labels such as 011 stay as they are, since 011 and 11 may be two people.
+
+    Examples
+    --------
+    >>> label_observers([11.0, 11, "11.0", "011", "eve"])
+    ['11', '11', '11', '011', 'eve']
+    """
+    texts = (str(value).strip() for value in values)
+    return [found[1] if (found := _WHOLE.fullmatch(text)) else text for text in texts]
+
+
+def settle_observers(values: Iterable[Any]) -> NDArray[Any]:
+    """Observers (m,) of a file: whole numbers if all of them are such, and their labels if not."""
+    labels = label_observers(values)
+    if all(_PLAIN.fullmatch(label) for label in set(labels)):
+        return np.array([int(label) for label in labels], dtype=np.int64)
+    return np.array(labels, dtype=object)
+
+
+def whole_observers(values: NDArray[Any]) -> NDArray[Any]:
+    """Observers (m,) that are numbers, as whole numbers if they are: a gap makes 11 to 11.0."""
+    if values.dtype.kind != "f" or not (np.abs(values) < 2.0**53).all():
+        return values
+    return values.astype(np.int64) if (np.floor(values) == values).all() else values
+
+
+def match_observers(wanted: Iterable[Any], known: Iterable[Any]) -> NDArray[np.int64]:
+    """The place of each wanted observer among the known ones, (k,); -1 where there is none."""
+    place = {label: k for k, label in enumerate(label_observers(known))}
+    return np.array([place.get(label, -1) for label in label_observers(wanted)], dtype=np.int64)
+
+
+# --- refusing rows: the first of them is told, and all are counted ------------------------------
+
+
+@contextmanager
+def placed(line: Callable[[int], str]) -> Iterator[None]:
+    """Say of rows that are refused inside where in the file they are; ``line(row)`` knows."""
+    try:
+        yield
+    except RowsError as error:
+        error.places = list(dict.fromkeys(map(line, error.rows)))
+        raise
+
+
+def reject_rows(
+    bad: NDArray[np.bool_],
+    problem: Callable[[int], str],
+    cure: str,
+    where: Callable[[int], str],
+    reason: str = "",
+) -> None:
+    """Raise a `RowsError` about the first of the bad rows, if there is one; it counts them all."""
+    if bad.any():
+        rows = np.flatnonzero(bad).tolist()
+        raise RowsError.about(rows, where(rows[0]), problem(rows[0]), cure, reason)
+
+
+def reject_cells(
+    bad: NDArray[np.bool_],
+    cells: NDArray[Any],
+    words: Sequence[str],
+    problem: str,
+    cure: str,
+    where: Callable[[int], str],
+    reason: str = "",
+) -> None:
+    """Raise an error about the first bad cell, naming its column and its value."""
+    if not bad.any():
+        return
+    bad, cells = bad.reshape(len(cells), -1), cells.reshape(len(cells), -1)
+
+    def describe(row: int) -> str:
+        column = int(bad[row].argmax())
+        return f"{words[column]} is {shown(cells[row, column : column + 1].tolist()[0])}, {problem}"
+
+    reject_rows(np.logical_or.reduce(bad, axis=1), describe, cure, where, reason)
+
+
+# --- checking comparisons: what is wrong, in which row, and what to do about it -----------------
+
+
+# Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
+# Smaller weights than the least are nothing in single precision.
+LARGEST_TOTAL, LEAST_WEIGHT = 2**31, 1e-30
+
+# An index beyond this is an identifier that strayed into the data; and the number of a pair of
+# objects, i * n + j, stays far from the end of int64.
+LARGEST_INDEX = 2**31 - 2
+
+Array = NDArray[Any]
+BoolArray = NDArray[np.bool_]
+Where = Callable[[int], str]
+
+
+class Fields(NamedTuple):
+    """What a `Triplets` holds; see there."""
+
+    array: Index
+    n_objects: int
+    names: tuple[str, ...] | None
+    observers: Array | None
+    screens: Array | None
+    weights: NDArray[np.float64] | None
+    response_times: NDArray[np.float64] | None = None
+
+
+def row_number(row: int) -> str:
+    """Say where a row of an array is; readers of files say the line instead."""
+    return f"row {row} (counting from 0)"
+
+
+# --- reading what we are given ----------------------------------------------------------------
+
+
+def _read_array(values: Any) -> Array:
+    """Turn values into an array without hiding a missing value or a mixture in a string."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.array(values.tolist(), dtype=object)  # None where masked
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "UT" and not isinstance(values, np.ndarray):
+            array = np.asarray(values, dtype=object)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
+        odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        raise InputError(
+            f"{row_number(odd)} has {lengths[odd]} entries where row 0 has {lengths[0]}; "
+            "every row needs the same number (anchor, near, far)."
+        ) from None
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
+    """Split answers of any kind into the cells of the comparisons and the extras beside them."""
+    if isinstance(fields := getattr(answers, "_fields", None), Fields):  # a Triplets
+        extras = fields._asdict()
+        return extras.pop("array"), extras
+    if hasattr(answers, "tocoo"):
+        raise InputError(
+            "comparisons are sparse, but every cell names an object; use .toarray() on them."
+        )
+    if not hasattr(answers, "columns"):
+        return _read_array(answers), {}
+    titles = list(answers.columns)
+
+    def is_blank(place: int) -> bool:
+        column = np.asarray(answers[titles[place]], dtype=object)
+        return all(_kind(cell) == "missing" for cell in column.flat)
+
+    header = [str(title) for title in titles]
+    columns, places = find_columns(header, is_blank)
+    if (time := find_times(header)) is not None:
+        places["response_times"] = time
+    parts = [np.asarray(answers[titles[i]]) for i in columns]
+    if any(part.dtype.kind not in "iuf" for part in parts):  # or True would be stacked as 1
+        parts = [part.astype(object) for part in parts]
+    extras = {field: np.asarray(answers[titles[i]]) for field, i in places.items()}
+    if time is not None and extras["response_times"].dtype.kind in "iuf":
+        extras["response_times"] = extras["response_times"] * (time_unit(header[time]) or 1.0)
+    return np.column_stack(parts), extras
+
+
+def check_shape(cells: Array) -> None:
+    """Check that there are rows, of three or of four columns."""
+    if cells.ndim != 2:
+        raise InputError(
+            f"comparisons must be a table with two dimensions, got {cells.ndim} (shape "
+            f"{cells.shape}); a single comparison is [[anchor, near, far]]."
+        )
+    if len(cells) == 0:
+        raise InputError("there are no comparisons (0 rows); at least one is needed.")
+    if cells.shape[1] not in COLUMNS:
+        raise InputError(
+            f"comparisons must have 3 columns (anchor, near, far) or 4 columns (a, b, c, d: "
+            f"a–b is closer than c–d), got {cells.shape[1]} (shape {cells.shape})."
+        )
+
+
+def _kind(value: Any, names: Container[Any] = ()) -> str:
+    """Say what one cell of an object array is; "missing", "text" and "number" have a meaning.
+
+    What stands for a missing value, such as "NA", is text if ``names`` has it.
+    """
+    # pandas' NA and NaT are told by name, so that pandas need not be imported.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if isinstance(value, str):
+        return "missing" if is_missing(value) and value not in names else "text"
+    if isinstance(value, float | np.floating):
+        return "missing" if value != value else "number"
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return "number" if -(2**63) <= value < 2**63 else "a number too large"
+    return f"of type {type(value).__name__}"
+
+
+def settle_types(
+    cells: Array, words: Sequence[str], where: Where, names: Container[Any] = ()
+) -> Array:
+    """Return cells that are all numbers or all text, none of them missing.
+
+    ``names`` are those of objects, where they are known: one may be called "NA".
+    """
+    missing = "which is missing", "Remove the row or fill the gap."
+    if cells.dtype.kind == "O":
+        each = [_kind(cell, names) for cell in cells.flat]
+        kinds = np.array(each, dtype=object).reshape(cells.shape)
+        gaps = kinds == "missing"
+        if any(isinstance(cell, str) and cell.strip() for cell in cells[gaps]):
+            objects = tuple(words) in COLUMNS.values()
+            called = " If an object is called so, give the names of all objects." if objects else ""
+            missing = "which stands for a missing value", f"{missing[1]}{called}"
+        reject_cells(gaps, cells, words, *missing, where, "with a missing value")
+        first = kinds.flat[0]
+        cure = "Use names (text) everywhere, or numbers everywhere."
+        if first not in ("text", "number"):
+            reject_cells(kinds == first, cells, words, first, cure, where)
+        problem = f"where the first entry is a {'name' if first == 'text' else first}"
+        reject_cells(kinds != first, cells, words, problem, cure, where)
+        return cells if first == "text" else np.asarray(cells.tolist())
+    if cells.dtype.kind == "U":
+        if any(_kind(cell, names) == "missing" for cell in set(cells.ravel().tolist())):
+            return settle_types(cells.astype(object), words, where, names)  # says which
+    elif cells.dtype.kind == "f":
+        reject_cells(np.isnan(cells), cells, words, *missing, where, "with a missing value")
+    elif cells.dtype.kind not in "iu":
+        raise InputError(
+            f"{', '.join(words)}: values of type {cells.dtype} are neither numbers nor names; "
+            "use integers or strings."
+        )
+    return cells
+
+
+# --- from cells to checked numbers ------------------------------------------------------------
+
+
+def natural_key(name: str) -> tuple[list[Any], str]:
+    """Sort key that puts "img2" before "img10"."""
+    parts: list[Any] = re.split(r"([0-9]+)", name)
+    digits = [part.lstrip("0") for part in parts[1::2]]
+    parts[1::2] = [(len(part), part) for part in digits]  # any length, where int() has a limit
+    return parts, name
+
+
+def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> Index:
+    """Replace every name by its place in `names`."""
+    if names is None:
+        raise InputError(
+            "the comparisons use names, but the objects have only numbers; use numbers, or give "
+            "the objects names (in Python: Triplets(..., names=...))."
+        )
+    place = {name: i for i, name in enumerate(names)}
+    flat = cells.ravel().tolist()
+    found = np.fromiter((place.get(name, -1) for name in flat), np.int64, len(flat))
+    unknown = found.reshape(cells.shape) < 0
+    if unknown.any():
+        meant = closest(flat[int(unknown.argmax())], names)
+        cure = "Add it to names or correct it." if meant is None else f"Did you mean {meant!r}?"
+        words = COLUMNS[cells.shape[1]]
+        problem = f"which is not one of the {len(names)} names"
+        reject_cells(unknown, cells, words, problem, cure, where)
+    return found.reshape(cells.shape)
+
+
+def whole(cells: Array, where: Where) -> Index:
+    """Return a fresh int64 copy of cells that are whole and can number objects."""
+    words = COLUMNS[cells.shape[1]]
+    if cells.dtype.kind == "f":
+        cure = "Objects are numbered 0, 1, 2, …; check that the columns are the right ones."
+        reason = "with an object that is no whole number"
+        broken = np.floor(cells) != cells
+        reject_cells(broken, cells, words, "not a whole number", cure, where, reason)
+    if cells.min() < 0:
+        cure = "Objects are numbered from 0."
+        reason = "with a negative object number"
+        reject_cells(cells < 0, cells, words, "a negative object number", cure, where, reason)
+    if cells.max() > LARGEST_INDEX:
+        cure = "If the numbers are identifiers and not positions, give them as text."
+        problem = "too large for an object number"
+        reject_cells(cells > LARGEST_INDEX, cells, words, problem, cure, where)
+    return cells.astype(np.int64, order="C", copy=True)
+
+
+def check_comparisons(
+    array: Index, n_objects: int, names: Sequence[str] | None, where: Where
+) -> None:
+    """Check that all objects exist and that every row compares two different distances."""
+    words = COLUMNS[array.shape[1]]
+    largest = int(array.max())
+    if largest >= n_objects:
+        problem = f"but there are only {n_objects} objects, numbered 0 to {n_objects - 1}"
+        what = "n_objects" if names is None else "the names"
+        cure = f"Numbers up to {largest} occur: correct them, or extend {what} to {largest + 1}."
+        reject_cells(array >= n_objects, array, words, problem, cure, where)
+
+    def same(first: int, second: int, why: str) -> None:
+        def describe(row: int) -> str:
+            index = int(array[row, first])
+            name = index if names is None else shown(names[index])
+            return f"{words[first]} and {words[second]} are both {name}"
+
+        reason = f"in which {words[first]} and {words[second]} are the same"
+        reject_rows(array[:, first] == array[:, second], describe, why, where, reason)
+
+    if array.shape[1] == 3:
+        for first, second in (0, 1), (0, 2), (1, 2):
+            same(first, second, "A triplet compares three different objects; correct or remove it.")
+        return
+    for first, second in (0, 1), (2, 3):
+        same(first, second, "A pair needs two different objects; correct or remove the row.")
+    a, b, c, d = array.T
+    reject_rows(
+        ((a == c) & (b == d)) | ((a == d) & (b == c)),
+        lambda row: f"a–b and c–d are the same pair, {array[row].tolist()}",
+        "A comparison needs two different pairs; correct or remove the row.",
+        where,
+        "in which both pairs are the same",
+    )
+
+
+def _check_names(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InputError(f"names must be a list of strings, got the one string {shown(names)}.")
+    if not isinstance(names, Iterable):
+        raise InputError(f"names must be a list of strings, got {shown(names)}.")
+    names = list(names)
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"names[{i}] is {shown(name)}; every name must be a non-empty string.")
+    if (twice := first_again(names)) is not None:
+        raise InputError(f"the name {shown(twice)} occurs twice in names; names must be distinct.")
+    return tuple(map(str, names))
+
+
+def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_least: int) -> int:
+    """Return how many objects there are, from what was said and what occurs."""
+    if n_objects is None:
+        return at_least if names is None else len(names)
+    try:
+        count = operator.index(n_objects)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= LARGEST_INDEX + 1 or isinstance(n_objects, bool):
+        got = shown(n_objects) + (f"; {LARGEST_INDEX + 1} is the most" if count > 1 else "")
+        raise InputError(f"n_objects must be a positive whole number, got {got}.")
+    if names is not None and count != len(names):
+        raise InputError(
+            f"n_objects is {count}, but there are {len(names)} names; leave n_objects out, or give "
+            "the names of all objects."
+        )
+    return count
+
+
+def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
+    """Check observers, screens or weights: one known value per answer; returns a copy."""
+    if values is None:
+        return None
+    column = _read_array(values)
+    if column.shape != (m,):
+        raise InputError(
+            f"{field} must have one entry per answer, {m} in all; got shape {column.shape}."
+        )
+    word = (field.removesuffix("s"),)
+    column = settle_types(column, word, where)
+    if field != "weights":
+        column = whole_observers(column) if field == "observers" else column
+        return column.astype(str) if column.dtype.kind == "O" else column.copy()
+    if column.dtype.kind not in "iuf":
+        raise InputError(f"weights must be numbers, got values of type {column.dtype}.")
+    column = column.astype(np.float64)
+    cure = "A weight is a positive number, such as how often the answer was given."
+    wrong, reason = ~(column > 0) | np.isinf(column), "whose weight is not positive"
+    reject_cells(wrong, column, word, "not a positive weight", cure, where, reason)
+    cure = "Multiply or divide all weights by the same number, so that they are near 1."
+    reject_cells(column < LEAST_WEIGHT, column, word, "too small to count", cure, where)
+    if (total := float(np.clip(column, 0.0, 1e200).sum())) > LARGEST_TOTAL:
+        raise InputError(
+            f"the weights add up to {total:.3g}, and {LARGEST_TOTAL} answers are the most. {cure}"
+        )
+    return column
+
+
+def _check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | None:
+    """Check response times: a copy in seconds, NaN where unknown; None if all are unknown."""
+    if values is None:
+        return None
+    try:
+        column = np.array(values, dtype=np.float64)  # None becomes NaN
+    except (TypeError, ValueError) as error:
+        raise InputError(f"response_times must be numbers, in seconds ({error}).") from None
+    if column.shape != (m,):
+        raise InputError(f"response_times must have {m} entries, got shape {column.shape}.")
+    wrong, cure = (column < 0) | np.isinf(column), "It is a number of seconds, or missing."
+    reject_cells(wrong, column, ("response_time",), "not a time", cure, where)
+    return None if np.isnan(column).all() else column
+
+
+def check(
+    answers: Any,
+    n_objects: int | None = None,
+    names: Iterable[str] | None = None,
+    observers: Any = None,
+    screens: Any = None,
+    weights: Any = None,
+    response_times: Any = None,
+    where: Where = row_number,
+) -> Fields:
+    """Check everything a `Triplets` is made of; `where` says in an error where a row is."""
+    cells, extras = read_answers(answers)
+    given = {
+        "n_objects": n_objects,
+        "names": names,
+        "observers": observers,
+        "screens": screens,
+        "weights": weights,
+        "response_times": response_times,
+    }
+    extras.update({field: value for field, value in given.items() if value is not None})
+
+    check_shape(cells)
+    known = None if extras.get("names") is None else _check_names(extras["names"])
+    cells = settle_types(cells, COLUMNS[cells.shape[1]], where, frozenset(known or ()))
+    if cells.dtype.kind in "OU":
+        if known is None:
+            known = tuple(sorted(set(map(str, cells.ravel().tolist())), key=natural_key))
+        array = look_up(cells, known, where)
+    else:
+        array = whole(cells, where)
+    count = settle_n_objects(extras.get("n_objects"), known, int(array.max()) + 1)
+    check_comparisons(array, count, known, where)
+    observer, screen, weight = (
+        check_column(extras.get(field), len(array), field, where)
+        for field in ("observers", "screens", "weights")
+    )
+    times = _check_times(extras.get("response_times"), len(array), where)
+    return Fields(array, count, known, observer, screen, weight, times)

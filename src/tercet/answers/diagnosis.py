@@ -1,0 +1,129 @@
+"""What the answers cannot tell, whatever the model: said before anything is computed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tercet.answers.streams import (
+    StreamedTriplets,
+    blocks_of,
+)
+from tercet.answers.triplets import (
+    Triplets,
+    as_triplets,
+)
+from tercet.arrays import Index
+from tercet.errors import DataWarning
+from tercet.running.memory import (
+    need_memory,
+)
+from tercet.text import alike, list_alike, listed, listing
+
+__all__ = ["diagnose", "warn_about"]
+
+
+def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
+    """Say in plain sentences what these answers cannot tell, whatever the model.
+
+    Parameters
+    ----------
+    triplets : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
+        The answers. A row counts once, whatever its weight: a repeated question does not look
+        at an object from another side.
+    min_answers : int
+        Objects in fewer answers are reported. In d dimensions at least d + 1 half-spaces are
+        needed to enclose a point, so use d + 1; the default is right for a map in the plane.
+
+    Returns
+    -------
+    list of str
+        Empty if there is nothing to say.
+    """
+    if not isinstance(triplets, Triplets | StreamedTriplets):
+        triplets = as_triplets(triplets)
+    n, m = triplets.n_objects, len(triplets)
+    need_memory(
+        4 * n,
+        f"To look at {n} objects",
+        "if the numbers in the answers are identifiers and not positions, give them as text",
+    )
+    counts = np.zeros(n, dtype=np.int64)
+    for block in blocks_of(triplets):
+        counts += np.bincount(block.array.ravel(), minlength=n)
+    messages = []
+    if (unseen := np.flatnonzero(counts == 0)).size:
+        from_one = " Perhaps objects are numbered from 1, and not from 0?"
+        messages.append(
+            f"{_objects(unseen.size)} never mentioned, so the answers say nothing about where "
+            f"to put them: {listing(triplets.names, unseen)}."
+            f"{from_one if triplets.names is None and unseen.tolist() == [0] else ''}"
+        )
+    if look_alike := alike(triplets.names or ()):
+        messages.append(
+            "Some names look alike, and are taken as different objects: "
+            f"{list_alike(look_alike)}. Correct them if they are the same."
+        )
+    parts = _components(triplets, counts)
+    if len(parts) > 1:
+        groups = listed(parts, 5, lambda part: f"[{listing(triplets.names, part)}]")
+        messages.append(
+            f"The answers fall into {len(parts)} parts that share no object, so they say nothing "
+            f"about how one part lies relative to another: {groups}. Ask "
+            "comparisons that mix the parts, or embed them one by one."
+        )
+    if (rare := np.flatnonzero((counts > 0) & (counts < min_answers))).size:
+        messages.append(
+            f"{_objects(rare.size)} mentioned in fewer than {min_answers} answers, too few to "
+            f"enclose a point: {listing(triplets.names, rare)}."
+        )
+    # n objects on a line have n!/2 orders up to reflection, and an answer is at most one bit.
+    if m < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
+        messages.append(
+            f"{m} answers are too few for {n} objects: even to order them along a line takes at "
+            f"least {math.ceil(bits)} yes-or-no answers."
+        )
+    return messages
+
+
+def warn_about(
+    triplets: Triplets | StreamedTriplets, min_answers: int = 3, stacklevel: int = 2
+) -> None:
+    """Issue what `diagnose` finds as `DataWarning`; stacklevel 2 is the caller, 3 its caller."""
+    for message in diagnose(triplets, min_answers):
+        warnings.warn(message, DataWarning, stacklevel=stacklevel)
+
+
+def _components(triplets: Triplets | StreamedTriplets, counts: Index) -> list[Index]:
+    """Split the objects that were mentioned into parts that no comparison connects."""
+    label = np.arange(triplets.n_objects)
+    for block in blocks_of(triplets):
+        labels = label[block.array]
+        apart = (labels[:, 1:] != labels[:, :1]).any(axis=1)  # a star connects a row's objects
+        if apart.any():
+            label = _joined(label, labels[apart])
+    mentioned = np.flatnonzero(counts)
+    order = mentioned[np.argsort(label[mentioned], kind="stable")]
+    if not order.size:
+        return []
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def _joined(label: Index, rows: Index) -> Index:
+    """The labels (n,) of objects, one for all labels of a row."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, others = len(label), rows[:, 1:]
+    first = np.broadcast_to(rows[:, :1], others.shape)
+    ones = np.ones(others.size, dtype=np.int32)
+    graph = coo_array((ones, (first.ravel(), others.ravel())), shape=(n, n))
+    joined: Index = connected_components(graph, directed=False)[1][label]
+    return joined
+
+
+def _objects(count: int) -> str:
+    return "1 object is" if count == 1 else f"{count} objects are"

@@ -1,0 +1,12 @@
+"""The types of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bools", "Floats", "Index"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]

@@ -1,0 +1,154 @@
+"""The recommended way from answers to maps, in one place; an integer stands for it.
+
+``Posterior(2)`` is the posterior of the crowd kernel in two dimensions whose exponent, mu and lapse
+rate are learned with the points. In simulations with three kinds of noise its probabilities were
+the best calibrated of what was tried, and on people's answers it predicted best (the tables are in
+docs/calibration.md): the exponent follows the noise, mu the size, and the lapse rate takes up
+answers given at random. Where mu is learned it is the size of the map, so the prior of the points
+is a standard normal one.
+
+``Bootstrap(2)`` is its counterpart by resampling. It takes the same similarity with exponent and mu
+where the maximum of that posterior puts them, and the penalty that is the same prior.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from tercet.answers.screens import weigh_screens
+from tercet.answers.streams import StreamedTriplets
+from tercet.answers.triplets import Triplets
+from tercet.arrays import Floats
+from tercet.embedder import Embedder
+from tercet.ensemble.ensemble import Ensemble
+from tercet.errors import DataWarning
+from tercet.estimators import CKL
+from tercet.running.checkpoint import Checkpoint, PathLike, open_checkpoint
+from tercet.running.provenance import Seed, describe
+
+__all__ = [
+    "LEARNED",
+    "PENALTY",
+    "QUICK",
+    "REPLICATES",
+    "Maker",
+    "Sizes",
+    "chain_sizes",
+    "resolve",
+]
+
+LEARNED = ("exponent", "mu", "lapse")
+PENALTY = 0.5  # of a bootstrap: the standard normal prior
+REPLICATES = 200  # of a bootstrap: 95 % intervals are read off the fifth from either end
+
+MANY = 30_000  # answers from which on two chains have to do
+
+# For choosing among dimensions, or among numbers of answers: many short runs of the same model.
+QUICK: dict[str, Any] = {"n_samples": 250, "n_chains": 2, "warmup": 250}
+
+
+class Sizes(NamedTuple):
+    """How much a posterior draws."""
+
+    n_samples: int  # of each chain
+    n_chains: int
+
+
+def chain_sizes(n_rows: int) -> Sizes:
+    """What suits so many rows of answers: many say so much that fewer draws are worth as much."""
+    return Sizes(500, 2) if n_rows > MANY else Sizes(1000, 4)
+
+
+def resolve(estimator: Embedder | int) -> Embedder:
+    """The estimator that is meant: a number stands for the recommended one of that dimension."""
+    return estimator if isinstance(estimator, Embedder) else CKL(int(estimator))
+
+
+# --- maker: what Bootstrap and Posterior share, predictions from the ensemble they make ---------
+
+
+class Maker(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator whose ``fit`` makes an ``ensemble_`` of answers.
+
+    ``fit`` is for users: it checks the answers and says what is wrong with them and with the
+    result. ``_fit_quietly`` is the same for answers that were checked and diagnosed before, and
+    says nothing.
+    """
+
+    ensemble_: Ensemble
+    classes_: NDArray[np.int64]
+    estimator: Embedder | int
+    unit: str | None
+    random_state: Seed
+    checkpoint: PathLike | None
+
+    def predict_proba(self, Q: Any) -> Floats:
+        """Probability (m, 2) that the next person answers "far" and "near", for STE, TSTE, CKL."""
+        check_is_fitted(self, "ensemble_")
+        near = self.ensemble_.answer_probability(Q)
+        return np.stack([1.0 - near, near], axis=1)
+
+    def predict(self, Q: Any) -> NDArray[np.int64]:
+        """The likelier answer (m,), +1 for near and -1 for far; π decides where there is no model.
+
+        ``ensemble_.predict`` abstains where it is not sure.
+        """
+        check_is_fitted(self, "ensemble_")
+        ensemble = self.ensemble_
+        has_answers = ensemble.model is not None and ensemble.model.is_probability
+        ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
+        return np.where(ask(Q) > 0.5, 1, -1)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The estimator that is meant: a number stands for the recommended one."""
+        return resolve(self.estimator)
+
+    def in_dimension(self, n_components: int) -> Self:
+        """An unfitted copy for maps of that dimension."""
+        key = "estimator__n_components" if isinstance(self.estimator, Embedder) else "estimator"
+        copy: Self = clone(self).set_params(**{key: n_components})
+        return copy
+
+    def unit_of(self, triplets: Triplets) -> str:
+        """What these answers are taken as: screens where they share them, unless told."""
+        if self.unit is not None:
+            return self.unit
+        return "screen" if triplets.shares_screens else "answer"
+
+    def weigh(self, triplets: Triplets) -> Triplets:
+        """The answers with the weights that they have here: a screen counts as one choice."""
+        return triplets if self.unit_of(triplets) == "answer" else weigh_screens(triplets)
+
+    def _fit_quietly(self, triplets: Triplets) -> Self:
+        """Fit to answers that were checked before, without any warning."""
+        raise NotImplementedError
+
+    def _open_checkpoint(
+        self, answers: Triplets | StreamedTriplets, more: Mapping[str, Any]
+    ) -> Checkpoint:
+        """The checkpoint of a fit to these answers; ``more`` is what else it depends on."""
+        data = {"number of objects": answers.n_objects, "names of objects": answers.names, **more}
+        if isinstance(answers, Triplets):
+            data |= {"comparisons": answers.array, "weights": answers.weights}
+        elif self.checkpoint is not None:
+            data["comparisons"] = answers.digest()
+        return open_checkpoint(self.checkpoint, describe(self), data, self.random_state)
+
+
+def warn_about_screens(triplets: Triplets, what: str, cure: str, stacklevel: int = 2) -> None:
+    """Warn that answers of one screen are one choice, where some screen has several."""
+    if triplets.shares_screens:
+        warnings.warn(
+            f"answers of one screen are one choice, but {what}, so the result will look surer than "
+            f"it is; {cure}.",
+            DataWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -1,0 +1,1 @@
+"""How work is run: threads, memory, seeds and versions, checkpoints."""

@@ -1,0 +1,324 @@
+"""Which comparisons may be asked next, and the best of them by a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.answers.triplets import Triplets, as_triplets
+from tercet.arrays import Floats, Index
+from tercet.bootstrap import Bootstrap
+from tercet.embedder import is_count
+from tercet.ensemble import Ensemble
+from tercet.errors import InputError
+from tercet.models import Model
+from tercet.posterior import Posterior
+from tercet.running.provenance import seed_for
+from tercet.running.threads import in_order
+from tercet.uncertainty import check_method
+from tercet.uses.active.scores import Score
+
+TIES, POOL = range(2)  # what random numbers are for: first word of the key that spawns a seed
+
+
+def number(rows: Index, n: int) -> Index:
+    """The numbers (m,) of comparisons (m, 3); which of the two comes first is nothing.
+
+    (anchor, one, other) with one < other has the number (anchor·n + one)·n + other.
+    """
+    anchor, first, second = rows.T
+    one, other = np.minimum(first, second), np.maximum(first, second)
+    return np.asarray((anchor * n + one) * n + other)
+
+
+def comparisons(numbers: Index, n: int) -> Index:
+    """The comparisons (m, 3) with these numbers."""
+    anchor, pair = np.divmod(numbers, n * n)
+    return np.column_stack([anchor, *np.divmod(pair, n)])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Comparisons of n objects that may be asked.
+
+    Attributes
+    ----------
+    n : int
+    taken : sorted numbers of comparisons that may not
+    offered : sorted numbers of the only ones that may, or None for all
+    pool : int
+        Where there are more, about so many are drawn at random.
+    entropy : int
+    """
+
+    n: int
+    taken: Index
+    offered: Index | None
+    pool: int
+    entropy: int
+
+    @cached_property
+    def left(self) -> Index:
+        """How many may be asked of each anchor, (n,)."""
+        anchors = np.bincount(self.taken // self.n**2, minlength=self.n)
+        if self.offered is None:
+            return np.asarray((self.n - 1) * (self.n - 2) // 2 - anchors)
+        free = np.setdiff1d(self.offered, self.taken, assume_unique=True)
+        return np.bincount(free // self.n**2, minlength=self.n)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether there are so many that some are drawn."""
+        return self.offered is None and int(self.left.sum()) > self.pool
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is all comparisons, a few that are taken apart."""
+        return self.offered is None and not self.is_sample
+
+    def of(self, anchor: int) -> Index:
+        """The pairs that this anchor may be compared with, as sorted numbers one·n + other."""
+        first = anchor * self.n**2
+        if self.offered is not None:
+            start, stop = np.searchsorted(self.offered, [first, first + self.n**2])
+            pairs = self.offered[start:stop] - first
+        else:
+            pairs = self._draw(anchor) if self.is_sample else self._all(anchor)
+        start, stop = np.searchsorted(self.taken, [first, first + self.n**2])
+        return np.setdiff1d(pairs, self.taken[start:stop] - first, assume_unique=True)
+
+    @cached_property
+    def _pairs(self) -> tuple[Index, Index]:
+        one, other = np.triu_indices(self.n, 1)
+        return one, other
+
+    def _all(self, anchor: int) -> Index:
+        one, other = self._pairs
+        free = (one != anchor) & (other != anchor)
+        return np.asarray(one[free] * self.n + other[free])
+
+    def _draw(self, anchor: int) -> Index:
+        rng = np.random.default_rng(seed_for(self.entropy, POOL, anchor))
+        # So many, each then comes in by itself and with the same chance: the pool is uniform.
+        size = rng.poisson(self.pool / self.n)
+        first = rng.integers(self.n - 1, size=size)
+        second = rng.integers(self.n - 2, size=size)
+        second += second >= first  # two different ones of n − 1, which step over the anchor
+        one, other = np.minimum(first, second), np.maximum(first, second)
+        return np.unique((one + (one >= anchor)) * self.n + other + (other >= anchor))
+
+
+def choose(
+    questions: Candidates, score: Score, k: int, per_anchor: int, n_jobs: int
+) -> tuple[Index, Floats]:
+    """The k best comparisons (k, 3), and their scores (k,), best first.
+
+    One anchor after the other, so memory does not grow with the number of comparisons. Ties are
+    broken by a number that belongs to the comparison and the seed, so they fall the same way
+    however the work is cut.
+
+    Parameters
+    ----------
+    questions : Candidates
+    score : Score
+    k : int
+    per_anchor : int
+        The most comparisons with the same anchor.
+    n_jobs : int
+    """
+    n = questions.n
+    seed = seed_for(questions.entropy, TIES).generate_state(1, np.uint64).astype(np.uint64)
+
+    def best_of(anchor: int) -> tuple[Floats, Index]:
+        pairs = questions.of(anchor)
+        found = score(anchor, *np.divmod(pairs, n))
+        if np.isnan(found).any():  # no order, and none of them would ever be the best
+            raise InputError(
+                "what an answer would tell is not a number for some comparisons: the model of "
+                "this ensemble gives no probabilities there. Try strategy='uncertainty'."
+            )
+        return _best(found, pairs + anchor * n**2, cap, seed)
+
+    cap = min(k, per_anchor)
+    anchors = np.flatnonzero(questions.left).tolist()
+    found = list(in_order(best_of, anchors, n_jobs))
+    scores, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    scores, numbers = _best(scores, numbers, k, seed)
+    return comparisons(numbers, n), scores
+
+
+def _best(scores: Floats, numbers: Index, k: int, seed: NDArray[np.uint64]) -> tuple[Floats, Index]:
+    """The k highest scores, and whose they are; ties are in the order of scrambled numbers."""
+    if len(scores) > k:
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        kept = np.flatnonzero(scores >= least)
+        scores, numbers = scores[kept], numbers[kept]
+    order = np.lexsort((_scrambled(numbers, seed), -scores))[:k]
+    return scores[order], numbers[order]
+
+
+def _scrambled(numbers: Index, seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers without any order left: the mixing steps of SplitMix64 (Steele et al. 2014).
+
+    Each step can be undone, so different numbers stay different.
+    """
+    mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + seed
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+# --- what `suggest` and `ActiveLoop` are given: read, and checked before work starts ------------
+
+
+STRATEGIES = {  # and what their scores are
+    "uncertainty": "min(π, 1 − π)",
+    "information_gain": "bits about the anchor",
+    "mutual_information": "bits about the map",
+    "random": "no score",
+}
+MOST_OBJECTS = 2**21 - 1  # whose comparisons can be numbered in 64 bits, as (a·n + j)·n + l
+IN_BITS = ("information_gain", "mutual_information")  # need a model that is a probability
+
+
+def default_strategy(model: Model | None, method: str | None) -> str:
+    """Mutual information where the model is a probability of answers, else uncertainty.
+
+    A method of π is for uncertainty alone, so it chooses that.
+    """
+    known = model is not None and model.is_probability and method is None
+    return "mutual_information" if known else "uncertainty"
+
+
+def check_options(k: int, strategy: str, per_anchor: int | None, method: str | None) -> None:
+    """Raise unless `suggest` can work with these."""
+    if strategy not in STRATEGIES:
+        known = ", ".join(map(repr, STRATEGIES))
+        raise InputError(f"strategy must be one of {known}, got {strategy!r}.")
+    check_count("k", k)
+    if per_anchor is not None:
+        check_count("per_anchor", per_anchor)
+    if method is not None:
+        check_method(method)
+        if strategy != "uncertainty":
+            raise InputError(f"method is for strategy='uncertainty'; {strategy!r} has none.")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise unless it is a positive whole number."""
+    if not is_count(value):
+        raise InputError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def read_objects(given: Any, strategy: str | None) -> Triplets:
+    """The answers, none perhaps, of the objects that questions are about.
+
+    The objects are those of an ensemble; for random questions also those of answers, or names, or
+    a number of them.
+    """
+    if isinstance(given, Ensemble):
+        return without_answers(given.n_objects, given.names)
+    if strategy != "random":
+        raise InputError(
+            "suggest needs an Ensemble, such as the ensemble_ of a fitted Posterior or Bootstrap; "
+            f"got {type(given).__name__}. Only strategy='random' does without: it takes answers, "
+            "names, or the number of objects, too."
+        )
+    if is_count(given):
+        return without_answers(int(given), None)
+    if isinstance(given, Sequence) and all(isinstance(each, str) for each in given):
+        return without_answers(len(given), given)
+    return given if isinstance(given, Triplets) else as_triplets(given)
+
+
+def without_answers(count: int, names: Sequence[str] | None) -> Triplets:
+    """The objects, and no answers about them."""
+    if not 3 <= count <= MOST_OBJECTS:
+        raise InputError(
+            f"questions are about 3 objects or more, up to {MOST_OBJECTS}; there are {count}."
+        )
+    nothing: Triplets = Triplets([[0, 1, 2]], n_objects=count, names=names)[:0]
+    return nothing
+
+
+def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
+    """Raise unless the ensemble knows what the strategy asks of it."""
+    if strategy in IN_BITS:
+        try:
+            ensemble.answer_probability([[0, 1, 2]])
+        except InputError as error:
+            raise InputError(
+                f"strategy={strategy!r} asks how people will answer: {error} "
+                "strategy='uncertainty' works with any ensemble."
+            ) from error
+
+
+def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
+    """Comparisons (m, 3) of the objects, by number or by name."""
+    if given is None or (isinstance(given, Sized) and len(given) == 0):
+        return np.empty((0, 3), dtype=np.int64)
+    try:
+        rows = objects.encode(given)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+    if rows.shape[1] != 3:
+        raise InputError(
+            f"{what} must be comparisons of one anchor with two others, three columns; suggest "
+            "knows no questions about four objects."
+        )
+    return rows
+
+
+def check_left(questions: Candidates, k: int, per_anchor: int | None, repeats: bool) -> None:
+    """Raise unless there are k comparisons left to choose from."""
+    left = questions.left
+    free = int(left.sum())
+    if k > free:
+        of = "all comparisons" if questions.offered is None else f"{len(questions.offered)} offered"
+        raise InputError(
+            f"{k} comparisons were wanted, but of {of} only {free} are "
+            + ("not " if repeats else "neither answered nor ")
+            + "waiting for an answer; ask for fewer"
+            + (", or offer others." if repeats else ", offer others, or use repeats=True.")
+        )
+    if per_anchor is not None and k > (most := int(np.minimum(left, per_anchor).sum())):
+        raise InputError(
+            f"{k} comparisons were wanted, but per_anchor={per_anchor} leaves room for {most}; "
+            "raise it, or ask for fewer."
+        )
+
+
+def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: str | None) -> str:
+    """The strategy, or the default; raise unless the maker's ensembles know what it asks."""
+    if not isinstance(maker, Posterior | Bootstrap):
+        raise InputError(
+            "maker must be a Posterior or a Bootstrap that is not fitted, such as "
+            f"Posterior(STE(2)); got {type(maker).__name__}."
+        )
+    model = maker.embedder.model()
+    strategy = default_strategy(model, method) if strategy is None else strategy
+    if strategy in IN_BITS and not model.is_probability:
+        raise InputError(
+            f"strategy={strategy!r} needs a model that is a probability, and "
+            f"{type(maker.embedder).__name__} is none; use STE, TSTE or CKL, or "
+            "strategy='uncertainty'."
+        )
+    return strategy
+
+
+def check_start(start: Any, n_objects: int | None) -> Triplets:
+    """The answers that a loop starts from; an error where it cannot go on from them."""
+    triplets = as_triplets(start, n_objects)
+    if triplets.is_quadruplets:
+        raise InputError("an ActiveLoop asks about triplets, and start has quadruplets.")
+    if triplets.shares_screens:
+        raise InputError(
+            "start has screens with several answers, which are one choice, and new answers have "
+            "no screens; keep one answer of each screen."
+        )
+    return triplets

@@ -1,0 +1,430 @@
+"""Does one more dimension predict better? Two tests of a step, and the rule made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from scipy import stats
+
+from tercet.answers.questions import deal
+from tercet.answers.triplets import Triplets
+from tercet.arrays import Floats, Index
+from tercet.embedder import Embedder
+from tercet.engine.backend import fit_anywhere
+from tercet.engine.problem import build_problem
+from tercet.metrics import squared_distances
+from tercet.running.provenance import seed_for
+from tercet.tables import Table
+from tercet.text import counted, wrap
+
+__all__ = [
+    "DimensionEstimate",
+    "DimensionRow",
+    "Measured",
+]
+
+# First keys of seeds: how units are dealt into folds, and where fits start.
+_FOLDS, _STARTS = range(2)
+
+
+class Folds(NamedTuple):
+    """What an embedding that has not seen them says of the answers."""
+
+    accuracy: Floats  # (repeats·folds,) of each split
+    right: Floats  # (m,) share of the repeats in which the answer was predicted
+    log_loss: Floats  # (m,) mean over the repeats; NaN where the model is no probability
+
+
+class Splits(NamedTuple):
+    """Repeated K-fold: which rows each fit learns from, and which it predicts."""
+
+    train: Sequence[Index]
+    test: list[Index]
+    folds: int
+    seeds: list[np.random.SeedSequence]
+
+
+def make_splits(units: Index, folds: int, repeats: int, entropy: int) -> Splits:
+    """Deal the units (m,) into folds, so many times; the same splits serve every dimension."""
+    rngs = [np.random.default_rng(seed_for(entropy, _FOLDS, k)) for k in range(repeats)]
+    dealt = [deal(units, folds, rng) for rng in rngs]
+    test = [np.flatnonzero(fold == k) for fold in dealt for k in range(folds)]
+    seeds = [seed_for(entropy, _STARTS, j) for j in range(len(test))]
+    return Splits(_Others(dealt, folds), test, folds, seeds)
+
+
+class _Others(Sequence[Index]):
+    """Rows of all folds but one, made when asked for: they are many, and travel to workers."""
+
+    def __init__(self, dealt: list[Index], folds: int) -> None:
+        self._dealt = dealt
+        self._folds = folds
+
+    def __len__(self) -> int:
+        return len(self._dealt) * self._folds
+
+    @overload
+    def __getitem__(self, key: int) -> Index: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Index]: ...
+    def __getitem__(self, key: int | slice) -> Any:
+        numbers = range(len(self))[key]
+        if isinstance(numbers, range):
+            return [self[j] for j in numbers]
+        repeat, k = divmod(numbers, self._folds)
+        return np.flatnonzero(self._dealt[repeat] != k)
+
+
+def cross_validate(
+    estimator: Embedder,
+    triplets: Triplets,
+    splits: Splits,
+    n_jobs: int | None,
+    done: Callable[[int], object],
+) -> Folds:
+    """Fit every split and predict the rows that it left out."""
+    problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
+    solver = estimator.solver(work=len(splits.train) * len(triplets))
+    model, d, m = estimator.model(), estimator.n_components, len(triplets)
+    weights = np.ones(m) if triplets.weights is None else triplets.weights
+    right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
+    with closing(fit_anywhere(solver, problem, splits.train, splits.seeds, n_jobs)) as fits:
+        for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
+            near, far = squared_distances(fit.embedding, triplets[rows])
+            accuracy[j] = np.average(near < far, weights=weights[rows])
+            right[rows] += near < far
+            loss[rows] += -model.log_prob(near, far, d) if model.is_probability else math.nan
+            done(1)
+    repeats = len(accuracy) // splits.folds
+    return Folds(accuracy, right / repeats, loss / repeats)
+
+
+def corrected_t_test(difference: Floats, folds: int) -> float:
+    """One-sided p-value that accuracy rises, from its differences (J,) on splits of K folds.
+
+    t = (mean / sd) / √(1/J + 1/(K − 1)) with J − 1 degrees of freedom: splits share most of their
+    answers, so the usual √(1/J) would be far too small (Nadeau & Bengio 2003; for the dimension of
+    triplet embeddings Künstle, von Luxburg & Wichmann 2022).
+    """
+    mean, sd, count = difference.mean(), difference.std(ddof=1), len(difference)
+    if sd == 0.0:
+        return 0.0 if mean > 0.0 else 1.0
+    t = mean / sd / math.sqrt(1.0 / count + 1.0 / (folds - 1.0))
+    return float(stats.t.sf(t, count - 1))
+
+
+class Gain(NamedTuple):
+    """Held-out log-probability that one dimension has more than another, all answers together."""
+
+    nats: float
+    error: float  # its standard error over units
+
+    @property
+    def z(self) -> float:
+        """The gain in standard errors."""
+        return self.nats / self.error if self.error > 0.0 else math.copysign(math.inf, self.nats)
+
+
+def gain(lower: Floats, higher: Floats) -> Gain:
+    """What the second of two held-out log-densities (U,) gains over the first."""
+    difference = higher - lower
+    error = math.sqrt(len(difference)) * difference.std(ddof=1)
+    return Gain(float(difference.sum()), float(error))
+
+
+def first_not_rejected(p_values: Sequence[float], level: float) -> int:
+    """How many steps a fixed sequence of tests takes: up to the first that is not rejected."""
+    for taken, p in enumerate(p_values):
+        if not p < level:
+            return taken
+    return len(p_values)
+
+
+# --- the recommendation: two stages, each going up while one more dimension predicts better -----
+
+
+NATS = 4.0
+ERRORS = 1.0
+ROUGH = 0.3
+RISES = 0.5  # a p-value below which accuracy rises, if only a little
+CHANCE = 2.0  # standard errors by which predictions must beat a coin
+
+
+class LeftOut(NamedTuple):
+    """What a posterior says of units that it is made to forget."""
+
+    log_density: Floats  # (U,)
+    rough: float  # share of the units for which that is a guess (Pareto k̂)
+    r_hat: float = 1.0  # of its chains
+    agrees: bool = True  # whether these ended in the same maps
+
+
+class Decision(NamedTuple):
+    """What is recommended, and why."""
+
+    dimension: int | None
+    verdict: str  # "decided", "at least", "not decided" or "cannot tell"
+    reason: str
+    hangs_on: int | None = None  # a dimension whose chains disagree
+
+
+def decide(
+    dimensions: Sequence[int],
+    p_values: Sequence[float],
+    level: float,
+    left_out: Callable[[int], LeftOut],
+    sizes: Floats,
+) -> Decision:
+    """Go up through the dimensions.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        In rising order.
+    p_values : sequence of float
+        Of the t-test of each step.
+    level : float
+    left_out : function
+        Of a dimension; asked only where it is needed.
+    sizes : (U,) array
+        How many answers each unit has.
+    """
+    place = first = first_not_rejected(p_values, level)
+    gains: list[Gain] = []
+    astray: int | None = None  # a dimension whose chains disagree, on which the next step hangs
+    while place + 1 < len(dimensions):
+        here, next_one = left_out(dimensions[place]), left_out(dimensions[place + 1])
+        found = gain(here.log_density, next_one.log_density)
+        gains.append(found)
+        clear = found.nats > NATS and found.nats > ERRORS * found.error
+        rises = p_values[place] < RISES
+        if clear and not (here.agrees or rises):
+            astray = dimensions[place]
+            break
+        if not clear and not next_one.agrees:
+            astray = dimensions[place + 1]
+            break
+        if not clear or next_one.rough > ROUGH:
+            break
+        place += 1
+    chosen = dimensions[place]
+    last_one = left_out(chosen)
+    coin = gain(-math.log(2.0) * sizes, last_one.log_density)
+    told_apart = place + 1 < len(dimensions) and astray is None
+    if coin.nats < CHANCE * coin.error and (last_one.agrees or told_apart):
+        return Decision(
+            None,
+            "cannot tell",
+            f"Answers that were left out are predicted no better than by a coin ({coin.nats:+.1f} "
+            f"± {coin.error:.1f} nats in all), so nothing can be said of the dimension. Ask more, "
+            "or look whether people understood the question.",
+        )
+    parts = []
+    if first:
+        parts.append(
+            f"Accuracy on left-out answers rises up to {counted(dimensions[first], 'dimension')} "
+            f"(t-tests, the last p = {p_values[first - 1]:.2g})."
+        )
+    else:
+        parts.append(
+            "Accuracy on left-out answers does not clearly rise above that in "
+            f"{counted(dimensions[0], 'dimension')}."
+        )
+    for step, found in enumerate(gains[: place - first]):
+        parts.append(
+            f"{counted(dimensions[first + step + 1], 'dimension')} predict left-out answers better "
+            f"than {dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
+        )
+    if astray is not None:
+        more = dimensions[place + 1]
+        parts.append(
+            f"Whether {counted(more, 'dimension')} predict better than {chosen} is not decided: in "
+            f"{counted(astray, 'dimension')} the chains ended in different maps (R-hat "
+            f"{left_out(astray).r_hat:.2f}), so what they predict proves nothing."
+        )
+        verdict = "at least" if place else "not decided"
+        return Decision(chosen if place else None, verdict, " ".join(parts), astray)
+    if place + 1 == len(dimensions):
+        parts.append(
+            "That is the largest dimension that was tried; more may be needed. Try larger ones."
+        )
+        return Decision(chosen, "at least", " ".join(parts))
+    last, more = gains[-1], dimensions[place + 1]
+    told = f"({last.nats:+.1f} ± {last.error:.1f} nats in all)"
+    if clear:
+        parts.append(
+            f"{counted(more, 'dimension')} seem to predict better {told}, but leaving one out is a "
+            f"guess for {left_out(more).rough:.0%} of them there, so this is not believed. Ask "
+            "more."
+        )
+        return Decision(chosen, "at least", " ".join(parts))
+    if last.nats > 0.0:
+        parts.append(
+            f"{counted(more, 'dimension')} predict a little better {told}: the answers do "
+            f"not tell {chosen} from {more}."
+        )
+        return Decision(chosen, "at least", " ".join(parts))
+    parts.append(f"{counted(more, 'dimension')} predict no better than {chosen} {told}.")
+    return Decision(chosen, "decided", " ".join(parts))
+
+
+# --- what `estimate_dimension` returns: a table for people, and a recommendation ----------------
+
+
+_MARKED = "! The chains ended in different maps: by themselves they decide nothing."
+
+
+class Measured(NamedTuple):
+    """A value and its standard error; NaN where it was not measured."""
+
+    value: float
+    error: float
+
+
+NOTHING = Measured(math.nan, math.nan)
+
+
+class DimensionRow(NamedTuple):
+    """All that was measured in one dimension; losses are per answer, in nats.
+
+    Attributes
+    ----------
+    dimension : int
+    training_loss : Measured
+        Of the embedding of all answers; it can only fall.
+    accuracy, log_loss : Measured
+        On answers that were left out, cross-validated; errors are over units.
+    p_value : float
+        Of the corrected t-test that accuracy is higher than in the dimension before.
+    left_out : Measured
+        Log-loss of each unit given all others, averaged over the posterior.
+    gain : Measured
+        Log-probability that all left-out units together gain over the dimension before.
+    bootstrap, posterior : Measured
+        Average uncertainty over all comparisons, the paper's criterion; Monte Carlo errors.
+    r_hat : float
+        Of the posterior's chains; well above 1.01 in dimensions that are too low.
+    k_hat : float
+        Share of units for which leaving one out is a rough guess (Pareto k̂ above .7).
+    agrees : bool or None
+        Whether the chains ended in the same maps; if not, they decide nothing by themselves. None
+        where there were none.
+    """
+
+    dimension: int
+    training_loss: Measured
+    accuracy: Measured
+    log_loss: Measured
+    p_value: float
+    left_out: Measured
+    gain: Measured
+    bootstrap: Measured
+    posterior: Measured
+    r_hat: float
+    k_hat: float
+    agrees: bool | None = None
+
+
+@dataclass(frozen=True)
+class DimensionEstimate:
+    """How many dimensions the answers need.
+
+    Attributes
+    ----------
+    dimension : int or None
+        What is recommended; None where the answers do not tell, or the chains do not agree.
+    verdict : {"decided", "at least", "not decided", "cannot tell"}
+        "at least" where the next dimension predicts a little better, was not tried, or its chains
+        do not agree; "not decided" where the chains do not agree from the first step on; "cannot
+        tell" where no dimension predicts better than a coin.
+    reason : str
+        In words.
+    rows : tuple of DimensionRow
+    unit : str
+        What was left out together.
+    n_answers : int
+    hangs_on : int or None
+        A dimension whose chains ended in different maps, and on which the next step hangs.
+    """
+
+    dimension: int | None
+    verdict: str
+    reason: str
+    rows: tuple[DimensionRow, ...]
+    unit: str
+    n_answers: int
+    hangs_on: int | None = None
+
+    @property
+    def disagreeing(self) -> tuple[int, ...]:
+        """The dimensions in which the chains ended in different maps."""
+        return tuple(row.dimension for row in self.rows if row.agrees is False)
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether the recommendation is the largest dimension that was tried."""
+        return self.dimension == self.rows[-1].dimension
+
+    def table(self) -> str:
+        """The rows, for reading; a star marks the recommendation, ! chains that disagree."""
+        heads = [head for head, _ in _COLUMNS]
+        lines = [
+            [("*" if row.dimension == self.dimension else " ") + f"{row.dimension}"]
+            + [cell(row) for _, cell in _COLUMNS]
+            for row in self.rows
+        ]
+        return Table("", ["d", *heads], lines).text(right=True)
+
+    def records(self) -> list[dict[str, float]]:
+        """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""
+        rows = []
+        for row in self.rows:
+            flat: dict[str, float] = {}
+            for name, value in row._asdict().items():
+                if isinstance(value, Measured):
+                    flat |= {name: value.value, f"{name}_se": value.error}
+                else:
+                    flat[name] = math.nan if value is None else value
+            rows.append(flat)
+        return rows
+
+    def __str__(self) -> str:
+        count = counted(self.dimension or 0, "dimension")
+        start = {
+            "decided": f"{count}.",
+            "at least": f"{count}, perhaps more.",
+            "not decided": "Not decided.",
+            "cannot tell": "Cannot tell.",
+        }[self.verdict]
+        words = wrap(f"{start} {self.reason}")
+        marked = f"\n\n{_MARKED}" if self.disagreeing else ""
+        return f"{words}\n\n{self.table()}{marked}"
+
+
+def _with_error(value: Measured, digits: int) -> str:
+    if math.isnan(value.value):
+        return "–"
+    return f"{value.value:.{digits}f} ± {value.error:.{digits}f}"
+
+
+def _plain(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else format(value, form)
+
+
+_COLUMNS: tuple[tuple[str, Callable[[DimensionRow], str]], ...] = (
+    ("training loss", lambda row: _with_error(row.training_loss, 3)),
+    ("accuracy", lambda row: _with_error(row.accuracy, 3)),
+    ("p", lambda row: _plain(row.p_value, ".2g")),
+    ("log-loss", lambda row: _with_error(row.log_loss, 3)),
+    ("one left out", lambda row: _with_error(row.left_out, 3)),
+    ("gain", lambda row: _with_error(row.gain, 1)),
+    ("bootstrap", lambda row: _with_error(row.bootstrap, 4)),
+    ("posterior", lambda row: _with_error(row.posterior, 4)),
+    ("R-hat", lambda row: ("!" if row.agrees is False else "") + _plain(row.r_hat, ".2f")),
+    ("k-hat > .7", lambda row: _plain(row.k_hat, ".0%")),
+)
