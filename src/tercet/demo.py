@@ -1,4 +1,4 @@
-"""A made-up world: animals at known places, and observers who answer questions about them."""
+"""The main job on a simulated world: a file of answers in, a report with its uncertainty out."""
 
 from __future__ import annotations
 
@@ -30,106 +30,6 @@ __all__ = [
     "main",
     "run_demo",
 ]
-
-NAMES = (
-    ("wren", "robin", "eagle", "gull", "duck", "swan", "heron", "crow", "finch", "stork"),
-    ("trout", "perch", "shark", "eel", "carp", "tuna", "pike", "cod", "salmon", "herring"),
-    ("fox", "otter", "hare", "bear", "mouse", "deer", "wolf", "bat", "badger", "lynx"),
-)
-N_OBSERVERS = 25
-N_OWN = 60  # comparisons of an observer's own
-N_SHARED = 40  # that all observers are asked
-NOISE = 0.3
-GUESSER = 16  # this observer guesses
-
-
-class DemoWorld(NamedTuple):
-    """Animals at made-up places, and noisy answers about them."""
-
-    positions: Floats
-    kinds: list[int]
-    answers: Triplets
-    truth: Triplets
-
-
-def make_world(seed: int) -> DemoWorld:
-    """Place ten animals of each kind around the means of the paper's mixture and ask about them."""
-    rng = np.random.default_rng(seed)
-    kinds = [kind for kind, names in enumerate(NAMES) for _ in names]
-    names = [name for group in NAMES for name in group]
-    positions = simulate.MIXTURE_MEANS[kinds] + 0.9 * rng.standard_normal((len(names), 2))
-    shared = simulate.random_comparisons(len(names), N_SHARED, random_state=rng)
-    own = simulate.random_comparisons(len(names), N_OBSERVERS * N_OWN, random_state=rng)
-    asked = [np.concatenate([mine, shared]) for mine in np.split(own, N_OBSERVERS)]
-    given = [
-        simulate.answer(positions, each, noise=NOISE, lapse=float(k == GUESSER), random_state=rng)
-        for k, each in enumerate(asked)
-    ]
-    who = np.repeat([f"P{k + 1:02d}" for k in range(N_OBSERVERS)], N_OWN + N_SHARED)
-    pace = np.repeat(rng.uniform(1.2, 3.0, N_OBSERVERS), N_OWN + N_SHARED)
-    seconds = (pace * rng.lognormal(0.0, 0.35, len(who))).round(2)
-    answers = Triplets(np.concatenate(given), names=names, observers=who, response_times=seconds)
-    truth = Triplets(simulate.true_triplets(positions), names=names)
-    return DemoWorld(positions, kinds, answers, truth)
-
-
-# --- the map beside the world that the answers came from: with real answers nobody can look -----
-
-
-class Truth(NamedTuple):
-    """How right the map is."""
-
-    laid: Ensemble  # the map, laid on the world
-    level: float
-    n_sure: int  # comparisons that it is sure of
-    sure_right: float  # share of them that are right
-    expected_error: float  # share of all comparisons that it expects to have wrong
-    error: float  # share that it has wrong
-    inside: int  # animals whose true places lie in their ellipses
-
-
-def look(world: DemoWorld, ensemble: Ensemble, level: float) -> Truth:
-    """Compare the map with the world."""
-    order = [(ensemble.names or ()).index(name) for name in world.truth.names or ()]
-    fit = procrustes(ensemble.point_mean()[order], world.positions, scale=True)
-    samples = fit.scale * ensemble.samples[:, order] @ fit.rotation + fit.shift
-    laid = Ensemble(samples, names=world.truth.names, alignment="none")
-    p = ensemble.triplet_probability(world.truth)
-    sure = np.maximum(p, 1.0 - p) > level
-    away = world.positions - laid.point_mean()
-    solved = np.linalg.solve(laid.point_covariance(), away[:, :, None])[:, :, 0]
-    inside = np.sum(away * solved, axis=1) <= -2.0 * math.log1p(-level)
-    return Truth(
-        laid,
-        level,
-        int(np.count_nonzero(sure)),
-        float(np.mean(p[sure] > 0.5)),
-        float(np.minimum(p, 1.0 - p).mean()),
-        float(np.mean(p < 0.5)),
-        int(np.count_nonzero(inside)),
-    )
-
-
-def draw_both(world: DemoWorld, truth: Truth) -> bytes:
-    """The world and its map side by side, as PNG."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    left.set_title("The simulated world", loc="left")
-    right.set_title(
-        f"Its map from {len(world.answers)} noisy answers, with {truth.level:.0%} ellipses",
-        loc="left",
-    )
-    plot_map(truth.laid, groups=world.kinds, level=truth.level, ax=right)
-    left.update_datalim(right.dataLim.get_points())  # the same scale on both sides
-    plot_map(world.positions, world.answers.names, groups=world.kinds, ax=left)
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=130)
-    return picture.getvalue()
-
-
-# --- simulate, write a file of answers, report on it as a user would, and look at the truth -----
 
 
 def run_demo(
@@ -184,3 +84,104 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         parser.exit(2, f"tercet.demo: {error}\n")
     return 0
+
+
+# --- the world: animals at known places, and observers who answer -------------------------------
+
+
+NAMES = (
+    ("wren", "robin", "eagle", "gull", "duck", "swan", "heron", "crow", "finch", "stork"),
+    ("trout", "perch", "shark", "eel", "carp", "tuna", "pike", "cod", "salmon", "herring"),
+    ("fox", "otter", "hare", "bear", "mouse", "deer", "wolf", "bat", "badger", "lynx"),
+)
+N_OBSERVERS = 25
+N_OWN = 60  # comparisons of an observer's own
+N_SHARED = 40  # that all observers are asked
+NOISE = 0.3
+GUESSER = 16  # this observer guesses
+
+
+class DemoWorld(NamedTuple):
+    """Animals at made-up places, and noisy answers about them."""
+
+    positions: Floats
+    kinds: list[int]
+    answers: Triplets
+    truth: Triplets
+
+
+def make_world(seed: int) -> DemoWorld:
+    """Place ten animals of each kind around the means of the paper's mixture and ask about them."""
+    rng = np.random.default_rng(seed)
+    kinds = [kind for kind, names in enumerate(NAMES) for _ in names]
+    names = [name for group in NAMES for name in group]
+    positions = simulate.MIXTURE_MEANS[kinds] + 0.9 * rng.standard_normal((len(names), 2))
+    shared = simulate.random_comparisons(len(names), N_SHARED, random_state=rng)
+    own = simulate.random_comparisons(len(names), N_OBSERVERS * N_OWN, random_state=rng)
+    asked = [np.concatenate([mine, shared]) for mine in np.split(own, N_OBSERVERS)]
+    given = [
+        simulate.answer(positions, each, noise=NOISE, lapse=float(k == GUESSER), random_state=rng)
+        for k, each in enumerate(asked)
+    ]
+    who = np.repeat([f"P{k + 1:02d}" for k in range(N_OBSERVERS)], N_OWN + N_SHARED)
+    pace = np.repeat(rng.uniform(1.2, 3.0, N_OBSERVERS), N_OWN + N_SHARED)
+    seconds = (pace * rng.lognormal(0.0, 0.35, len(who))).round(2)
+    answers = Triplets(np.concatenate(given), names=names, observers=who, response_times=seconds)
+    truth = Triplets(simulate.true_triplets(positions), names=names)
+    return DemoWorld(positions, kinds, answers, truth)
+
+
+# --- the map beside the world, which with real answers nobody can see ---------------------------
+
+
+class Truth(NamedTuple):
+    """How right the map is."""
+
+    laid: Ensemble  # the map, laid on the world
+    level: float
+    n_sure: int  # comparisons that it is sure of
+    sure_right: float  # share of them that are right
+    expected_error: float  # share of all comparisons that it expects to have wrong
+    error: float  # share that it has wrong
+    inside: int  # animals whose true places lie in their ellipses
+
+
+def look(world: DemoWorld, ensemble: Ensemble, level: float) -> Truth:
+    """Compare the map with the world."""
+    order = [(ensemble.names or ()).index(name) for name in world.truth.names or ()]
+    fit = procrustes(ensemble.point_mean()[order], world.positions, scale=True)
+    samples = fit.scale * ensemble.samples[:, order] @ fit.rotation + fit.shift
+    laid = Ensemble(samples, names=world.truth.names, alignment="none")
+    p = ensemble.triplet_probability(world.truth)
+    sure = np.maximum(p, 1.0 - p) > level
+    away = world.positions - laid.point_mean()
+    solved = np.linalg.solve(laid.point_covariance(), away[:, :, None])[:, :, 0]
+    inside = np.sum(away * solved, axis=1) <= -2.0 * math.log1p(-level)
+    return Truth(
+        laid,
+        level,
+        int(np.count_nonzero(sure)),
+        float(np.mean(p[sure] > 0.5)),
+        float(np.minimum(p, 1.0 - p).mean()),
+        float(np.mean(p < 0.5)),
+        int(np.count_nonzero(inside)),
+    )
+
+
+def draw_both(world: DemoWorld, truth: Truth) -> bytes:
+    """The world and its map side by side, as PNG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.set_title("The simulated world", loc="left")
+    right.set_title(
+        f"Its map from {len(world.answers)} noisy answers, with {truth.level:.0%} ellipses",
+        loc="left",
+    )
+    plot_map(truth.laid, groups=world.kinds, level=truth.level, ax=right)
+    left.update_datalim(right.dataLim.get_points())  # the same scale on both sides
+    plot_map(world.positions, world.answers.names, groups=world.kinds, ax=left)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=130)
+    return picture.getvalue()

@@ -202,7 +202,7 @@ def _create(part: str, found: os.stat_result | None) -> IO[bytes]:
     return os.fdopen(file, "wb")
 
 
-# --- reading that ends: a file, a pipe or a packed file, up to a size that is said beforehand ---
+# --- reading that ends: a file, a pipe or a packed file, up to a size ---------------------------
 
 
 MAX_BYTES = 2**31  # of a file as it is read, unpacked if it was packed
@@ -339,7 +339,7 @@ def _size(size: int) -> str:
     return f"{size} bytes"
 
 
-# --- arrays from .npy and .npz files, whoever made them: looked at before they are believed -----
+# --- arrays from .npy and .npz files, looked at before they are believed ------------------------
 
 
 # What numbers and names can be packed to: a file that unpacks to more is made to fill memory.

@@ -1,15 +1,4 @@
-"""The recommended way from answers to maps, in one place; an integer stands for it.
-
-``Posterior(2)`` is the posterior of the crowd kernel in two dimensions whose exponent, mu and lapse
-rate are learned with the points. In simulations with three kinds of noise its probabilities were
-the best calibrated of what was tried, and on people's answers it predicted best (the tables are in
-docs/calibration.md): the exponent follows the noise, mu the size, and the lapse rate takes up
-answers given at random. Where mu is learned it is the size of the map, so the prior of the points
-is a standard normal one.
-
-``Bootstrap(2)`` is its counterpart by resampling. It takes the same similarity with exponent and mu
-where the maximum of that posterior puts them, and the penalty that is the same prior.
-"""
+"""What Bootstrap and Posterior share, and the recommended way that an integer stands for."""
 
 from __future__ import annotations
 
@@ -71,7 +60,7 @@ def resolve(estimator: Embedder | int) -> Embedder:
     return estimator if isinstance(estimator, Embedder) else CKL(int(estimator))
 
 
-# --- maker: what Bootstrap and Posterior share, predictions from the ensemble they make ---------
+# --- the base of both ---------------------------------------------------------------------------
 
 
 class Maker(BaseEstimator):  # type: ignore[misc]

@@ -311,7 +311,7 @@ def _retune(tuner: jax.Array, probability: jax.Array) -> tuple[jax.Array, jax.Ar
     return jnp.exp(log_step), jnp.stack([goal, gap, mean, k])
 
 
-# --- many chains from their starts to their draws: the warm-up of all at once, then the sampling
+# --- from starts to draws: the warm-up of all chains at once, then sampling ---------------------
 
 
 _SHORT = 50  # draws of a warm-up that finds a step and no more

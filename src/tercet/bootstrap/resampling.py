@@ -167,7 +167,7 @@ class Replicates(Sequence[Rows]):
         return rows
 
 
-# --- the replicates of a bootstrap: fitted or taken from a checkpoint, and what became of them --
+# --- replicates: fitted, or taken from a checkpoint ---------------------------------------------
 
 
 Subsets = Replicates | Sequence[Blocks]

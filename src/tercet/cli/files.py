@@ -114,7 +114,7 @@ def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:
         require_matplotlib()
 
 
-# --- ``--max-size``: the most that is read of a file --------------------------------------------
+# --- ``--max-size`` -----------------------------------------------------------------------------
 
 
 def size(text: str) -> int:

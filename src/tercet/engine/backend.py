@@ -1,12 +1,4 @@
-"""Data and memory of the workers of a backend: packed once, and unpacked once in each process.
-
-Every task of a run needs the same data, and backends differ in what they do with that: loky maps
-large arrays into memory, Ray keeps arguments in its store, Dask sends what is not a future with
-every task. What is packed here is a single array of bytes, which all of them hand on cheaply, and a
-process that has unpacked it keeps the data for its next task. Unpacked arrays are a process's own
-and can be written to: for the read-only ones that backends hand over, compiled code would be
-compiled anew.
-"""
+"""Many fits on whatever runs them: threads of this process, or a joblib backend that was chosen."""
 
 from __future__ import annotations
 
@@ -37,211 +29,6 @@ from tercet.engine.fit import LARGE, Fit, Rows, Seeds, Solver, batches, fit_subs
 from tercet.engine.problem import Problem
 from tercet.errors import TercetError
 from tercet.running.threads import count_threads, one_blas_thread, threads_at_most
-
-V = TypeVar("V")
-
-_KEPT = 2  # so many at most in a process, those used last
-_opened: dict[str, Any] = {}
-_lock = Lock()  # threads of a worker start together
-
-# Names and numbers of glibc's malloc.h; the second limit is the highest that it allows.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_LIMITS = {_TRIM_THRESHOLD: 64 << 20, _MMAP_THRESHOLD: 32 << 20}
-
-
-class Payload:
-    """Packed data, and a name that no other has."""
-
-    def __init__(self, data: NDArray[np.uint8], name: str) -> None:
-        self.data = data
-        self.name = name
-
-
-class Shared(Generic[V]):
-    """Data that several runs share: packed at most once, and not again for the next run."""
-
-    def __init__(self, value: V) -> None:
-        self.value = value
-
-    @cached_property
-    def payload(self) -> Payload:
-        """The data, packed."""
-        return pack(self.value)
-
-
-def pack(value: Any) -> Payload:
-    """Pack whatever can be pickled, functions of an interactive session included."""
-    # From protocol 5 on, arrays that are read-only here would be so there.
-    text = cloudpickle.dumps(value, protocol=4)
-    return Payload(np.frombuffer(text, dtype=np.uint8), uuid4().hex)
-
-
-def unpack(payload: Payload) -> Any:
-    """Return the data; only the first time in this process are they unpacked."""
-    with _lock:
-        known = payload.name in _opened
-        value = _opened.pop(payload.name) if known else pickle.loads(payload.data.data)
-        _opened[payload.name] = value
-        while len(_opened) > _KEPT:
-            del _opened[next(iter(_opened))]
-    return value
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Let this process keep up to 64 MB of freed memory; without effect where there is no glibc.
-
-    A fit of 200 000 comparisons needs some 16 MB. A young process hands them back to the system
-    after every fit, and Dask tells its workers to, so that getting them again, page by page, took a
-    sixth to a quarter of the time.
-    """
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
-        for name, limit in _LIMITS.items():
-            library.mallopt(name, limit)
-
-
-# --- many tasks on a Dask cluster that loses workers, or all of them ----------------------------
-
-
-_placed: WeakKeyDictionary[Payload, Any] = WeakKeyDictionary()  # futures of payloads in use
-
-_LOOK = 0.5  # seconds between two looks whether anybody is still there
-
-
-def run_on_dask(
-    client: Any,
-    patience: float,
-    function: Callable[[Any, Any], Any],
-    payload: Payload,
-    items: Iterable[Any],
-    in_order: bool,
-) -> Iterator[Any]:
-    """Call ``function(payload, item)`` for every item.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    patience : float
-        Seconds without any worker, after which it is an error.
-    function : callable
-    payload : Payload
-    items : iterable
-    in_order : bool
-        Whether results come in the order of the items, or as they are known.
-    """
-    import dask
-
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-        data = _place(client, payload)
-        tasks = client.map(_Task(function), list(items), payload=data, pure=False)
-    futures = dict(enumerate(tasks))
-    del tasks
-    ended: SimpleQueue[int] = SimpleQueue()
-    for k, future in futures.items():
-        future.add_done_callback(lambda _, k=k: ended.put(k))
-    watch = _Watch(client, patience)
-    known: dict[int, Any] = {}
-    waited_for = 0
-    while futures:
-        try:
-            k = ended.get(timeout=_LOOK)
-        except Empty:
-            watch.look()
-            continue
-        known[k] = _result(futures.pop(k), watch)
-        watch.saw_work()
-        if not in_order:
-            yield known.pop(k)
-        while waited_for in known:
-            yield known.pop(waited_for)
-            waited_for += 1
-
-
-def _place(client: Any, payload: Payload) -> Any:
-    """Where on the cluster the data are; those of a run before are there still."""
-    data = _placed.get(payload)
-    if data is None or data.client is not client:
-        data = _placed[payload] = client.submit(_same, payload, pure=False)
-    return data
-
-
-def require_running(client: Any) -> None:
-    """Raise an error at once where Dask's own calls would try for half a minute."""
-    if client.status != "running":
-        raise TercetError(_GONE)
-
-
-class _Task:
-    """A function whose first argument comes by name, and last."""
-
-    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
-        self.function = function
-        self.__name__ = "tercet"  # as Dask's dashboard calls it
-
-    def __call__(self, item: Any, payload: Payload) -> Any:
-        return self.function(payload, item)
-
-
-class _Watch:
-    """Looks whether the cluster is still there."""
-
-    def __init__(self, client: Any, patience: float) -> None:
-        self.client = client
-        self.patience = patience
-        self.seen = time.monotonic()
-
-    def saw_work(self) -> None:
-        """Somebody must be there."""
-        self.seen = time.monotonic()
-
-    def look(self) -> None:
-        """Raise an error where the scheduler, or for too long every worker, is gone."""
-        require_running(self.client)
-        try:
-            alive = bool(self.client.ncores())
-        except OSError as error:
-            raise TercetError(_GONE) from error
-        if alive:
-            self.saw_work()
-        elif time.monotonic() - self.seen > self.patience:
-            raise TercetError(
-                f"the Dask cluster has had no worker for {self.patience:g} s. Start workers and "
-                "run again; to wait longer for them, say "
-                "parallel_config(backend='dask', wait_for_workers_timeout=3600)."
-            )
-
-
-def _result(future: Any, watch: _Watch) -> Any:
-    from distributed import KilledWorker
-
-    while True:
-        try:
-            return future.result(timeout=_LOOK)
-        except KilledWorker as error:
-            raise TercetError(
-                "a task was tried on several Dask workers, and all of them were ended, perhaps "
-                "for lack of memory. Give every worker more, or start fewer on a machine."
-            ) from error
-        except CancelledError as error:
-            raise TercetError(_GONE) from error
-        except TimeoutError:  # the worker that has the result may have died
-            if future.status == "error":
-                raise
-            watch.look()
-
-
-def _same(payload: Payload) -> Payload:
-    return payload
-
-
-_GONE = (
-    "the Dask cluster is gone: its scheduler does not answer any more. Start it again, make a new "
-    "Client, and run again."
-)
-
-
-# --- many fits on whatever runs them: threads of this process, or a joblib backend that was chosen
-
 
 S = TypeVar("S")
 I = TypeVar("I")
@@ -434,3 +221,208 @@ class _Call:
 def _on_one_thread(function: Callable[[S, I], R], shared: S, item: I) -> R:
     with one_blas_thread(), threads_at_most(1):
         return function(shared, item)
+
+
+# --- data and memory of workers: packed once, unpacked once in each process ---------------------
+
+
+V = TypeVar("V")
+
+_KEPT = 2  # so many at most in a process, those used last
+_opened: dict[str, Any] = {}
+_lock = Lock()  # threads of a worker start together
+
+# Names and numbers of glibc's malloc.h; the second limit is the highest that it allows.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_LIMITS = {_TRIM_THRESHOLD: 64 << 20, _MMAP_THRESHOLD: 32 << 20}
+
+
+class Payload:
+    """Packed data, and a name that no other has."""
+
+    def __init__(self, data: NDArray[np.uint8], name: str) -> None:
+        self.data = data
+        self.name = name
+
+
+class Shared(Generic[V]):
+    """Data that several runs share: packed at most once, and not again for the next run."""
+
+    def __init__(self, value: V) -> None:
+        self.value = value
+
+    @cached_property
+    def payload(self) -> Payload:
+        """The data, packed."""
+        return pack(self.value)
+
+
+def pack(value: Any) -> Payload:
+    """Pack whatever can be pickled, functions of an interactive session included."""
+    # From protocol 5 on, arrays that are read-only here would be so there.
+    text = cloudpickle.dumps(value, protocol=4)
+    return Payload(np.frombuffer(text, dtype=np.uint8), uuid4().hex)
+
+
+def unpack(payload: Payload) -> Any:
+    """Return the data; only the first time in this process are they unpacked."""
+    with _lock:
+        known = payload.name in _opened
+        value = _opened.pop(payload.name) if known else pickle.loads(payload.data.data)
+        _opened[payload.name] = value
+        while len(_opened) > _KEPT:
+            del _opened[next(iter(_opened))]
+    return value
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let this process keep up to 64 MB of freed memory; without effect where there is no glibc.
+
+    A fit of 200 000 comparisons needs some 16 MB. A young process hands them back to the system
+    after every fit, and Dask tells its workers to, so that getting them again, page by page, took a
+    sixth to a quarter of the time.
+    """
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        for name, limit in _LIMITS.items():
+            library.mallopt(name, limit)
+
+
+# --- a Dask cluster that loses workers, or all of them ------------------------------------------
+
+
+_placed: WeakKeyDictionary[Payload, Any] = WeakKeyDictionary()  # futures of payloads in use
+
+_LOOK = 0.5  # seconds between two looks whether anybody is still there
+
+
+def run_on_dask(
+    client: Any,
+    patience: float,
+    function: Callable[[Any, Any], Any],
+    payload: Payload,
+    items: Iterable[Any],
+    in_order: bool,
+) -> Iterator[Any]:
+    """Call ``function(payload, item)`` for every item.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    patience : float
+        Seconds without any worker, after which it is an error.
+    function : callable
+    payload : Payload
+    items : iterable
+    in_order : bool
+        Whether results come in the order of the items, or as they are known.
+    """
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+        data = _place(client, payload)
+        tasks = client.map(_Task(function), list(items), payload=data, pure=False)
+    futures = dict(enumerate(tasks))
+    del tasks
+    ended: SimpleQueue[int] = SimpleQueue()
+    for k, future in futures.items():
+        future.add_done_callback(lambda _, k=k: ended.put(k))
+    watch = _Watch(client, patience)
+    known: dict[int, Any] = {}
+    waited_for = 0
+    while futures:
+        try:
+            k = ended.get(timeout=_LOOK)
+        except Empty:
+            watch.look()
+            continue
+        known[k] = _result(futures.pop(k), watch)
+        watch.saw_work()
+        if not in_order:
+            yield known.pop(k)
+        while waited_for in known:
+            yield known.pop(waited_for)
+            waited_for += 1
+
+
+def _place(client: Any, payload: Payload) -> Any:
+    """Where on the cluster the data are; those of a run before are there still."""
+    data = _placed.get(payload)
+    if data is None or data.client is not client:
+        data = _placed[payload] = client.submit(_same, payload, pure=False)
+    return data
+
+
+def require_running(client: Any) -> None:
+    """Raise an error at once where Dask's own calls would try for half a minute."""
+    if client.status != "running":
+        raise TercetError(_GONE)
+
+
+class _Task:
+    """A function whose first argument comes by name, and last."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+        self.__name__ = "tercet"  # as Dask's dashboard calls it
+
+    def __call__(self, item: Any, payload: Payload) -> Any:
+        return self.function(payload, item)
+
+
+class _Watch:
+    """Looks whether the cluster is still there."""
+
+    def __init__(self, client: Any, patience: float) -> None:
+        self.client = client
+        self.patience = patience
+        self.seen = time.monotonic()
+
+    def saw_work(self) -> None:
+        """Somebody must be there."""
+        self.seen = time.monotonic()
+
+    def look(self) -> None:
+        """Raise an error where the scheduler, or for too long every worker, is gone."""
+        require_running(self.client)
+        try:
+            alive = bool(self.client.ncores())
+        except OSError as error:
+            raise TercetError(_GONE) from error
+        if alive:
+            self.saw_work()
+        elif time.monotonic() - self.seen > self.patience:
+            raise TercetError(
+                f"the Dask cluster has had no worker for {self.patience:g} s. Start workers and "
+                "run again; to wait longer for them, say "
+                "parallel_config(backend='dask', wait_for_workers_timeout=3600)."
+            )
+
+
+def _result(future: Any, watch: _Watch) -> Any:
+    from distributed import KilledWorker
+
+    while True:
+        try:
+            return future.result(timeout=_LOOK)
+        except KilledWorker as error:
+            raise TercetError(
+                "a task was tried on several Dask workers, and all of them were ended, perhaps "
+                "for lack of memory. Give every worker more, or start fewer on a machine."
+            ) from error
+        except CancelledError as error:
+            raise TercetError(_GONE) from error
+        except TimeoutError:  # the worker that has the result may have died
+            if future.status == "error":
+                raise
+            watch.look()
+
+
+def _same(payload: Payload) -> Payload:
+    return payload
+
+
+_GONE = (
+    "the Dask cluster is gone: its scheduler does not answer any more. Start it again, make a new "
+    "Client, and run again."
+)

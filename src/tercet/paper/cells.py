@@ -1,4 +1,4 @@
-"""Tables of numbers that experiments leave, and the curves that figures and claims read in them."""
+"""An experiment in cells, each kept once it is known; the measurements they leave, and figures."""
 
 from __future__ import annotations
 
@@ -40,155 +40,6 @@ __all__ = [
     "measurements_of",
     "source_of",
 ]
-
-Row = dict[str, Any]
-
-
-class Curve(NamedTuple):
-    """A quantity over a grid, once for every repeat."""
-
-    x: Floats  # (k,), rising
-    values: Floats  # (repeats, k)
-
-    @property
-    def mean(self) -> Floats:
-        """Over the repeats, (k,)."""
-        return np.asarray(self.values.mean(axis=0))
-
-    @property
-    def sd(self) -> Floats:
-        """Standard deviation over the repeats, (k,); 0 of a single one."""
-        if len(self.values) < 2:
-            return np.zeros(len(self.x))
-        return np.asarray(self.values.std(axis=0, ddof=1))
-
-    def at(self, x: float) -> Floats:
-        """The quantity at one place of the grid, (repeats,)."""
-        found = np.flatnonzero(np.isclose(self.x, x))
-        if not len(found):
-            raise TercetError(f"the grid {self.x.tolist()} has no {x}.")
-        return self.values[:, found[0]]
-
-
-class Measurements:
-    """Rows of settings and numbers.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        A column that a row lacks is empty there.
-    """
-
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
-        self.rows = list(rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def where(self, **wanted: Any) -> Measurements:
-        """The rows that have these values."""
-        return Measurements(r for r in self.rows if all(r.get(k) == v for k, v in wanted.items()))
-
-    def values(self, column: str) -> list[Any]:
-        """The different values of a column, in the order of their first row."""
-        return list(dict.fromkeys(row[column] for row in self.rows if column in row))
-
-    def curve(self, x: str, y: str) -> Curve:
-        """Column y over column x, for every repeat.
-
-        All other columns must be fixed (see `where`), so that no two rows share repeat and x.
-        """
-        rows = [row for row in self.rows if y in row]
-        grid = sorted({row[x] for row in rows})
-        repeats = sorted({row["repeat"] for row in rows})
-        known: dict[tuple[Any, Any], float] = {}
-        for row in rows:
-            if (row["repeat"], row[x]) in known:
-                raise TercetError(f"two rows for repeat {row['repeat']} and {x} = {row[x]}.")
-            known[row["repeat"], row[x]] = row[y]
-        # A repeat that lacks a part, since a cell failed, would make means of different things.
-        whole = [r for r in repeats if all((r, value) in known for value in grid)]
-        if not whole:
-            raise TercetError(f"there are no numbers for {y} over {x}; were cells left out?")
-        values = [[known[r, value] for value in grid] for r in whole]
-        return Curve(np.array(grid, dtype=float), np.array(values, dtype=float))
-
-    def summary(self, by: Sequence[str], numbers: Sequence[str]) -> Measurements:
-        """Mean and standard deviation over the repeats, for every combination of columns."""
-        groups: dict[tuple[Any, ...], list[Row]] = {}
-        for row in self.rows:
-            groups.setdefault(tuple(row.get(name) for name in by), []).append(row)
-        out: list[Row] = []
-        for key, rows in groups.items():
-            line: Row = dict(zip(by, key, strict=True))
-            line["repeats"] = len({row.get("repeat") for row in rows})
-            for name in numbers:
-                found = np.array([r[name] for r in rows if r.get(name) is not None], dtype=float)
-                found = found[np.isfinite(found)]
-                if len(found):
-                    line[f"{name} mean"] = float(found.mean())
-                    line[f"{name} sd"] = float(found.std(ddof=1)) if len(found) > 1 else 0.0
-            if any(f"{name} mean" in line for name in numbers):
-                out.append(line)
-        return Measurements(out)
-
-    def csv(self) -> str:
-        """As text with commas; the columns in the order in which rows bring them up."""
-        return table_of(self.rows).csv()
-
-
-# --- what a figure of the paper is: cells to compute, a table of numbers, pictures --------------
-
-
-Pictures: TypeAlias = "dict[str, Picture]"  # by the name of the file, without its ending
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure of the paper, with what the supplement shows of the same experiment.
-
-    Attributes
-    ----------
-    name : str
-        As on the command line: "2b".
-    title : str
-        What is to be seen, in one sentence.
-    cells : function of a Size
-        What has to be computed.
-    draw : function of a Measurements
-        The pictures, by the names of their files.
-    summary : (columns, numbers)
-        Over which columns means and standard deviations are listed, and of which numbers.
-    loaders : functions without arguments
-        Load the data sets that the cells need, or say why they cannot be had.
-    """
-
-    name: str
-    title: str
-    cells: Callable[[Size], list[Cell]]
-    draw: Callable[[Measurements], Pictures]
-    summary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    loaders: tuple[Callable[[], Any], ...] = ()
-
-
-def measurements_of(results: list[Result]) -> Measurements:
-    """The rows that cells left, each with the settings of its cell.
-
-    A repeat of which a cell failed is left out as a whole: means and differences are over repeats,
-    and have to be over the same ones.
-    """
-    failed = {result["settings"].get("repeat") for result in results if "failed" in result}
-    rows = [_flat(result["settings"]) | row for result in results for row in result.get("rows", ())]
-    return Measurements(row for row in rows if row.get("repeat", -1) not in failed)
-
-
-def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that are numbers or words."""
-    return {k: v for k, v in settings.items() if isinstance(v, int | float | str)}
-
-
-# --- cells: the pieces an experiment is computed in, side by side, each kept once it is known ---
-
 
 Result = dict[str, Any]
 
@@ -305,3 +156,152 @@ def source_of() -> str:
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:10]
+
+
+# --- figures: cells to compute, measurements, pictures ------------------------------------------
+
+
+Pictures: TypeAlias = "dict[str, Picture]"  # by the name of the file, without its ending
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the paper, with what the supplement shows of the same experiment.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line: "2b".
+    title : str
+        What is to be seen, in one sentence.
+    cells : function of a Size
+        What has to be computed.
+    draw : function of a Measurements
+        The pictures, by the names of their files.
+    summary : (columns, numbers)
+        Over which columns means and standard deviations are listed, and of which numbers.
+    loaders : functions without arguments
+        Load the data sets that the cells need, or say why they cannot be had.
+    """
+
+    name: str
+    title: str
+    cells: Callable[[Size], list[Cell]]
+    draw: Callable[[Measurements], Pictures]
+    summary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    loaders: tuple[Callable[[], Any], ...] = ()
+
+
+def measurements_of(results: list[Result]) -> Measurements:
+    """The rows that cells left, each with the settings of its cell.
+
+    A repeat of which a cell failed is left out as a whole: means and differences are over repeats,
+    and have to be over the same ones.
+    """
+    failed = {result["settings"].get("repeat") for result in results if "failed" in result}
+    rows = [_flat(result["settings"]) | row for result in results for row in result.get("rows", ())]
+    return Measurements(row for row in rows if row.get("repeat", -1) not in failed)
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are numbers or words."""
+    return {k: v for k, v in settings.items() if isinstance(v, int | float | str)}
+
+
+# --- measurements, and the curves that figures and claims read in them --------------------------
+
+
+Row = dict[str, Any]
+
+
+class Curve(NamedTuple):
+    """A quantity over a grid, once for every repeat."""
+
+    x: Floats  # (k,), rising
+    values: Floats  # (repeats, k)
+
+    @property
+    def mean(self) -> Floats:
+        """Over the repeats, (k,)."""
+        return np.asarray(self.values.mean(axis=0))
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation over the repeats, (k,); 0 of a single one."""
+        if len(self.values) < 2:
+            return np.zeros(len(self.x))
+        return np.asarray(self.values.std(axis=0, ddof=1))
+
+    def at(self, x: float) -> Floats:
+        """The quantity at one place of the grid, (repeats,)."""
+        found = np.flatnonzero(np.isclose(self.x, x))
+        if not len(found):
+            raise TercetError(f"the grid {self.x.tolist()} has no {x}.")
+        return self.values[:, found[0]]
+
+
+class Measurements:
+    """Rows of settings and numbers.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        A column that a row lacks is empty there.
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.rows = list(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, **wanted: Any) -> Measurements:
+        """The rows that have these values."""
+        return Measurements(r for r in self.rows if all(r.get(k) == v for k, v in wanted.items()))
+
+    def values(self, column: str) -> list[Any]:
+        """The different values of a column, in the order of their first row."""
+        return list(dict.fromkeys(row[column] for row in self.rows if column in row))
+
+    def curve(self, x: str, y: str) -> Curve:
+        """Column y over column x, for every repeat.
+
+        All other columns must be fixed (see `where`), so that no two rows share repeat and x.
+        """
+        rows = [row for row in self.rows if y in row]
+        grid = sorted({row[x] for row in rows})
+        repeats = sorted({row["repeat"] for row in rows})
+        known: dict[tuple[Any, Any], float] = {}
+        for row in rows:
+            if (row["repeat"], row[x]) in known:
+                raise TercetError(f"two rows for repeat {row['repeat']} and {x} = {row[x]}.")
+            known[row["repeat"], row[x]] = row[y]
+        # A repeat that lacks a part, since a cell failed, would make means of different things.
+        whole = [r for r in repeats if all((r, value) in known for value in grid)]
+        if not whole:
+            raise TercetError(f"there are no numbers for {y} over {x}; were cells left out?")
+        values = [[known[r, value] for value in grid] for r in whole]
+        return Curve(np.array(grid, dtype=float), np.array(values, dtype=float))
+
+    def summary(self, by: Sequence[str], numbers: Sequence[str]) -> Measurements:
+        """Mean and standard deviation over the repeats, for every combination of columns."""
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault(tuple(row.get(name) for name in by), []).append(row)
+        out: list[Row] = []
+        for key, rows in groups.items():
+            line: Row = dict(zip(by, key, strict=True))
+            line["repeats"] = len({row.get("repeat") for row in rows})
+            for name in numbers:
+                found = np.array([r[name] for r in rows if r.get(name) is not None], dtype=float)
+                found = found[np.isfinite(found)]
+                if len(found):
+                    line[f"{name} mean"] = float(found.mean())
+                    line[f"{name} sd"] = float(found.std(ddof=1)) if len(found) > 1 else 0.0
+            if any(f"{name} mean" in line for name in numbers):
+                out.append(line)
+        return Measurements(out)
+
+    def csv(self) -> str:
+        """As text with commas; the columns in the order in which rows bring them up."""
+        return table_of(self.rows).csv()

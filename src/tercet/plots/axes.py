@@ -1,4 +1,4 @@
-"""What all pictures share: colours, figures and axes to draw into."""
+"""What all pictures share: colours, figures and axes to draw into, fonts that have the letters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def next_colour(ax: Axes) -> str:
     return next(free, COLOURS[len(lines) % len(COLOURS)])
 
 
-# --- names from data as Matplotlib can draw them, and the fonts that have their letters ---------
+# --- names from data as Matplotlib can draw them ------------------------------------------------
 
 
 Fonts = tuple[tuple[str, str], ...]  # families and their files

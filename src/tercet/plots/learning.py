@@ -1,4 +1,4 @@
-"""Learning curves: how the score grows with the number of answers."""
+"""Learning curves: how a map improves with the number of answers, and how many are needed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def learning(repeats: Sequence[Any], level: float = 0.8) -> Learning:
     return Learning(answers, mean, np.minimum(low, mean), np.maximum(high, mean))
 
 
-# --- precision against the number of answers, and how many are needed ---------------------------
+# --- how many are needed ------------------------------------------------------------------------
 
 
 def plot_plan(

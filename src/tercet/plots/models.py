@@ -1,4 +1,4 @@
-"""How far models are from the best one, and what each adds to a mixture of them."""
+"""Models beside each other, and dimensions beside each other."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _draw_model(ax: Axes, place: int, score: ModelScore, colour: str) -> None:
     )
 
 
-# --- what speaks for each dimension, in four small panels ---------------------------------------
+# --- evidence for each dimension ----------------------------------------------------------------
 
 
 _RECOMMENDED = "tercet recommended dimension"

@@ -1,4 +1,4 @@
-"""The reliability diagram: how often predictions of a given confidence are right."""
+"""How good predictions are: reliability, risk and coverage, certainty, Shepard's diagram."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def plot_reliability(
     return ax
 
 
-# --- the risk–coverage curve: how often predictions are wrong when only the surest are made -----
+# --- risk and coverage --------------------------------------------------------------------------
 
 
 _PROMISE = "tercet promise"
@@ -137,7 +137,7 @@ def _steps(curve: RiskCoverage) -> tuple[list[float], list[float]]:
     return curve.coverage[shown].tolist(), curve.risk[shown].tolist()
 
 
-# --- how certain a map is of comparisons: of all that could be asked, and of those that were ----
+# --- certainty of comparisons -------------------------------------------------------------------
 
 
 def plot_uncertainty(
@@ -217,7 +217,7 @@ def _many(count: int) -> str:
     return f"{count:,}".replace(",", " ")
 
 
-# --- answers against distances in the map, after Shepard's diagram ------------------------------
+# --- answers against distances, after Shepard ---------------------------------------------------
 
 
 _TABLE = 2**22  # distances held at a time

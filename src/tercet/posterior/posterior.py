@@ -368,7 +368,7 @@ class Posterior(Maker):
         )
 
 
-# --- where the maximum of the recommended posterior puts what is learned with the points --------
+# --- the maximum, where a bootstrap takes its parameters from -----------------------------------
 
 
 _SEARCHES = 4  # from different starts; the best counts

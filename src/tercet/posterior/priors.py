@@ -1,4 +1,4 @@
-"""Priors over embeddings and over distance matrices."""
+"""Priors over embeddings and over distance matrices, and of what is learned with them."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def log_normal(prior: NormalPrior) -> tuple[float, float]:
     return math.log(prior.variance), prior.spread if prior.learned else 0.0
 
 
-# --- what may be learned with the points, and the priors used when none is given ----------------
+# --- what may be learned with the points --------------------------------------------------------
 
 
 Learn = dict[str, tuple[float, float]]

@@ -1,11 +1,4 @@
-"""The file of a checkpoint: an SQLite database of rows that are only ever added.
-
-Every row stands under a kind, a number and a part. A transaction is there as a whole or not at all,
-whenever the process or the machine stopped.
-
-A database can have statements of its own, in views, triggers and columns. What is opened has
-exactly the tables that are made here, and none of them; else it is refused before it is asked.
-"""
+"""Checkpoints: an SQLite file of rows that are only ever added, so that a run can go on."""
 
 from __future__ import annotations
 
@@ -34,6 +27,350 @@ from tercet.files import read_npz
 from tercet.running.memory import LARGEST_NUMBER
 from tercet.running.provenance import Seed, entropy_of, versions
 from tercet.tables import parse_json
+
+PathLike = str | os.PathLike[str]
+
+# On the first three no draw depends; the seed, and what computes, are asked for apart.
+_PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state", "device")
+
+_LONG = 100  # characters of a value in a message
+
+
+def open_checkpoint(
+    path: PathLike | None,
+    settings: Mapping[str, Any],
+    data: Mapping[str, Any],
+    random_state: Seed,
+) -> Checkpoint:
+    """Begin a checkpoint, or go on with the one that is there.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file; None keeps nothing.
+    settings : mapping
+        All parameters by name, as `provenance.describe` returns them.
+    data : mapping
+        The answers: arrays and whatever JSON knows, by what to call them in a message.
+    random_state : None, int or numpy.random.Generator
+        With None the seed of the checkpoint counts, if there is one.
+    """
+    if path is None:
+        return Checkpoint(entropy_of(random_state), None)
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"checkpoint takes the name of a file, got {path!r}.")
+    _check_place(Path(path))
+    name = os.fspath(path)
+    if name == ":memory:":  # SQLite's word for no file at all
+        name = os.path.join(os.curdir, name)
+    wanted = {
+        "settings": _that_count(settings),
+        "data": {what: fingerprint(value) for what, value in data.items()},
+        "versions": versions() | {"processor": _processor()},
+    }
+    file = open_file(name)
+    try:
+        with telling(name):
+            known = read_about(file, name)
+            sealed = known is None or known.sealed
+            if known is None:
+                entropy = entropy_of(random_state)
+                create(file, wanted | {"seed": str(entropy)})
+            else:
+                entropy = _agree(name, known, json.loads(json.dumps(wanted)), random_state)
+    except BaseException:
+        file.close()
+        raise
+    return Checkpoint(entropy, file, name, sealed)
+
+
+def fingerprint(value: Any) -> str:
+    """Letters that differ where arrays, texts or numbers differ."""
+    digest = hashlib.sha256()
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    else:
+        digest.update(json.dumps(value).encode())
+    return digest.hexdigest()[:32]
+
+
+# --- inside -----------------------------------------------------------------------------------
+
+
+def _that_count(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings on which draws depend, those of the estimator included."""
+    return {
+        key: _that_count(value) if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if key not in _PASSED_OVER
+    }
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"the checkpoint {path} is a folder; give the name of a file in it.")
+    if path.exists() and not path.is_file():
+        raise InputError(
+            f"the checkpoint {path} is a pipe or a device, which keeps nothing; give the name of "
+            "a file."
+        )
+    if not path.parent.is_dir():
+        raise InputError(
+            f"the checkpoint {path} cannot be written: there is no folder {path.parent}."
+        )
+
+
+def _processor() -> str:
+    """The kind of processor: compiled code uses what it has, and last bits may differ."""
+    from llvmlite.binding import get_host_cpu_name
+
+    name: str = get_host_cpu_name()
+    return name
+
+
+def _agree(path: str, known: About, wanted: Mapping[str, Any], random_state: Seed) -> int:
+    """The seed of a checkpoint, if it belongs to the same run."""
+    found = list(_changes(known.settings, wanted["settings"]))
+    if known.settings.get("class") == wanted["settings"].get("class"):
+        found += [f"other {_word(what)}" for what in _other(known.data, wanted["data"])]
+    if random_state is not None and (given := entropy_of(random_state)) != known.seed:
+        found.append(f"the seed is {given} and was {_shown(known.seed)}")
+    if found:
+        raise InputError(
+            f"the checkpoint {path} belongs to another run: {'; '.join(found)}. Give this run "
+            "another file, or delete that one if it is of no use."
+        )
+    before, now = known.versions, wanted["versions"]
+    if changed := _other(before, now):
+        told = ", ".join(
+            f"{_word(key)} {now.get(key)}, was {_word(str(before.get(key)))}" for key in changed
+        )
+        warnings.warn(
+            f"the checkpoint {path} was begun with other versions ({told}): the result is as "
+            "good, but its last bits may differ from those of an undisturbed run.",
+            DataWarning,
+            stacklevel=5,
+        )
+    return known.seed
+
+
+def _shown(value: Any) -> str:
+    """A value of the file, which may be of any length."""
+    text = repr(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+
+
+def _word(text: str) -> str:
+    """A text of the file without quotes, where it has no letters that do something."""
+    return _shown(text) if len(text) > _LONG or not text.isprintable() else text
+
+
+def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Names under which two mappings differ."""
+    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any], owner: str = "") -> Iterator[str]:
+    """Settings that differ, such as ``penalty of the estimator``; of another class only that."""
+    names = _other(before, now)
+    for key in ["class"] if "class" in names else names:
+        old, new = before.get(key), now.get(key)
+        if isinstance(old or {}, dict) and isinstance(new or {}, dict) and (old or new):
+            yield from _changes(old or {}, new or {}, f" of the {_word(key)}{owner}")
+        else:
+            yield f"{_word(key)}{owner} is {_shown(new)} and was {_shown(old)}"
+
+
+# --- an open checkpoint: rows gathered, and committed now and then ------------------------------
+
+
+EVERY = 1.0  # seconds between two commits: each waits for the disk
+
+Content = Mapping[str, Any]  # arrays, and whatever JSON knows
+
+T = TypeVar("T")
+Read = Callable[[dict[str, Any]], Any]
+
+_PLAIN = "json"  # the array that holds what is not an array
+_SEAL = 16  # bytes before a row's content
+
+
+class Checkpoint:
+    """Rows that are kept; without a file they are forgotten, and there are none.
+
+    They are committed about once a second and at the end. Any thread may add some. Those of a file
+    that was begun before rows had seals have none.
+    """
+
+    def __init__(
+        self, entropy: int, file: sqlite3.Connection | None, path: str = "", sealed: bool = True
+    ) -> None:
+        self.entropy = entropy
+        self._file = file
+        self._path = path
+        self._sealed = sealed
+        self._lock = Lock()
+        self._waiting: list[Row] = []
+        self._committed = -np.inf
+        self._timer: Timer | None = None
+        self._error: TercetError | None = None
+
+    def rows(self, kind: str, number: int, read: Read = dict) -> Iterator[Any]:
+        """What was kept under a kind and a number, part after part.
+
+        ``read`` makes of a content what is wanted; whatever is wrong with that is damage.
+        """
+        if self._file is None:
+            return
+        query = "SELECT part, value FROM content WHERE kind = ? AND number = ? ORDER BY part"
+        with telling(self._path):
+            for k, (part, value) in enumerate(self._file.execute(query, (kind, number))):
+                if part != k:
+                    raise ValueError("a part is missing")
+                yield read(unpack_row(self._opened((kind, number, part), value)))
+
+    def one(self, kind: str, number: int, read: Read = dict) -> Any:
+        """What was kept under a kind and a number, in a single part; None if nothing was."""
+        found = list(self.rows(kind, number, read))
+        with telling(self._path):
+            if len(found) > 1:
+                raise ValueError("more than one part")
+        return found[0] if found else None
+
+    def once(
+        self,
+        kind: str,
+        number: int,
+        make: Callable[[], T],
+        write: Callable[[T], Content],
+        read: Callable[[dict[str, Any]], T],
+    ) -> T:
+        """What was kept under a kind and a number, or else what is made now, and kept.
+
+        ``write`` makes a content of it, of which ``read`` makes the same again.
+        """
+        if self._file is None:
+            return make()
+        known: T | None = self.one(kind, number, read)
+        if known is None:
+            known = make()
+            self.add(kind, number, write(known))
+        return known
+
+    def add(self, kind: str, number: int, content: Content, part: int = 0) -> None:
+        """Keep arrays, and whatever JSON knows, by name."""
+        if self._file is None:
+            return
+        packed = pack_row(content)
+        row = kind, number, part, self._seal((kind, number, part), packed) + packed
+        with self._lock:
+            self._waiting.append(row)
+            wait = self._committed + EVERY - monotonic()
+            if wait <= 0.0:
+                self._commit()
+            elif self._timer is None:
+                self._timer = Timer(wait, self._commit_later)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit what waits and let go of the file."""
+        if self._file is None:
+            return
+        if isinstance(error, KeyboardInterrupt):
+            error.add_note(f"What was done is in {self._path}: run the same again to go on.")
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            try:
+                self._commit()
+            except TercetError:
+                if error is None:
+                    raise
+            finally:
+                self._file.close()
+                self._file = None
+
+    def _seal(self, place: tuple[str, int, int], packed: bytes) -> bytes:
+        """Bytes that belong to a content in this place of this run, and to no other."""
+        if not self._sealed:
+            return b""
+        seal = blake2b(repr((self.entropy, *place)).encode(), digest_size=_SEAL)
+        seal.update(packed)
+        return seal.digest()
+
+    def _opened(self, place: tuple[str, int, int], value: Any) -> bytes:
+        """The packed content of a row, if its seal is whole."""
+        if not isinstance(value, bytes):
+            raise TypeError("a row without content")
+        length = _SEAL if self._sealed else 0
+        seal, packed = value[:length], value[length:]
+        if seal != self._seal(place, packed):
+            raise ValueError("a row that was changed or moved")
+        return packed
+
+    def _commit_later(self) -> None:
+        with self._lock:
+            self._timer = None
+            try:
+                self._commit()
+            except TercetError as error:
+                self._error = error  # for whoever adds or leaves next
+
+    def _commit(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._file is None or not self._waiting:
+            return
+        with telling(self._path):
+            write_rows(self._file, self._waiting)
+        self._waiting.clear()
+        self._committed = monotonic()
+
+
+NOTHING_KEPT = Checkpoint(0, None)
+
+
+def pack_row(content: Content) -> bytes:
+    """Arrays and plain values as one npz, nothing of which is executed when it is read."""
+    arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
+    plain = {key: value for key, value in content.items() if key not in arrays}
+    text = json.dumps(plain, default=lambda number: number.item())  # NumPy's own numbers
+    packed = io.BytesIO()
+    np.savez(packed, **arrays | {_PLAIN: np.array(text)})
+    return packed.getvalue()
+
+
+def unpack_row(value: bytes) -> dict[str, Any]:
+    """What `pack_row` packed."""
+    arrays = read_npz(io.BytesIO(value))
+    plain = parse_json(str(arrays.pop(_PLAIN)))
+    if not isinstance(plain, dict) or plain.keys() & arrays.keys():
+        raise TypeError("values without names of their own")
+    return arrays | plain
+
+
+def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The array of that name, if it has this shape and moderate numbers; ValueError if not."""
+    array: Any = content[name]
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+        raise ValueError(f"{name} is not of the shape {shape}")
+    if not (np.abs(array) <= LARGEST_NUMBER).all():
+        raise ValueError(f"{name} is not finite")
+    return np.array(array, order="C")  # another order would be compiled for anew
+
+
+# --- the file -----------------------------------------------------------------------------------
+
 
 FORMAT = "tercet checkpoint"
 VERSION = 2
@@ -233,347 +570,3 @@ def _damaged(path: str) -> str:
         f"the checkpoint {path} is damaged; it was left as it is. Delete it, or give another name, "
         "to begin anew."
     )
-
-
-# --- an open checkpoint: rows of arrays and plain values, gathered and committed now and then ---
-
-
-EVERY = 1.0  # seconds between two commits: each waits for the disk
-
-Content = Mapping[str, Any]  # arrays, and whatever JSON knows
-
-T = TypeVar("T")
-Read = Callable[[dict[str, Any]], Any]
-
-_PLAIN = "json"  # the array that holds what is not an array
-_SEAL = 16  # bytes before a row's content
-
-
-class Checkpoint:
-    """Rows that are kept; without a file they are forgotten, and there are none.
-
-    They are committed about once a second and at the end. Any thread may add some. Those of a file
-    that was begun before rows had seals have none.
-    """
-
-    def __init__(
-        self, entropy: int, file: sqlite3.Connection | None, path: str = "", sealed: bool = True
-    ) -> None:
-        self.entropy = entropy
-        self._file = file
-        self._path = path
-        self._sealed = sealed
-        self._lock = Lock()
-        self._waiting: list[Row] = []
-        self._committed = -np.inf
-        self._timer: Timer | None = None
-        self._error: TercetError | None = None
-
-    def rows(self, kind: str, number: int, read: Read = dict) -> Iterator[Any]:
-        """What was kept under a kind and a number, part after part.
-
-        ``read`` makes of a content what is wanted; whatever is wrong with that is damage.
-        """
-        if self._file is None:
-            return
-        query = "SELECT part, value FROM content WHERE kind = ? AND number = ? ORDER BY part"
-        with telling(self._path):
-            for k, (part, value) in enumerate(self._file.execute(query, (kind, number))):
-                if part != k:
-                    raise ValueError("a part is missing")
-                yield read(unpack_row(self._opened((kind, number, part), value)))
-
-    def one(self, kind: str, number: int, read: Read = dict) -> Any:
-        """What was kept under a kind and a number, in a single part; None if nothing was."""
-        found = list(self.rows(kind, number, read))
-        with telling(self._path):
-            if len(found) > 1:
-                raise ValueError("more than one part")
-        return found[0] if found else None
-
-    def once(
-        self,
-        kind: str,
-        number: int,
-        make: Callable[[], T],
-        write: Callable[[T], Content],
-        read: Callable[[dict[str, Any]], T],
-    ) -> T:
-        """What was kept under a kind and a number, or else what is made now, and kept.
-
-        ``write`` makes a content of it, of which ``read`` makes the same again.
-        """
-        if self._file is None:
-            return make()
-        known: T | None = self.one(kind, number, read)
-        if known is None:
-            known = make()
-            self.add(kind, number, write(known))
-        return known
-
-    def add(self, kind: str, number: int, content: Content, part: int = 0) -> None:
-        """Keep arrays, and whatever JSON knows, by name."""
-        if self._file is None:
-            return
-        packed = pack_row(content)
-        row = kind, number, part, self._seal((kind, number, part), packed) + packed
-        with self._lock:
-            self._waiting.append(row)
-            wait = self._committed + EVERY - monotonic()
-            if wait <= 0.0:
-                self._commit()
-            elif self._timer is None:
-                self._timer = Timer(wait, self._commit_later)
-                self._timer.daemon = True
-                self._timer.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Commit what waits and let go of the file."""
-        if self._file is None:
-            return
-        if isinstance(error, KeyboardInterrupt):
-            error.add_note(f"What was done is in {self._path}: run the same again to go on.")
-        with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-            try:
-                self._commit()
-            except TercetError:
-                if error is None:
-                    raise
-            finally:
-                self._file.close()
-                self._file = None
-
-    def _seal(self, place: tuple[str, int, int], packed: bytes) -> bytes:
-        """Bytes that belong to a content in this place of this run, and to no other."""
-        if not self._sealed:
-            return b""
-        seal = blake2b(repr((self.entropy, *place)).encode(), digest_size=_SEAL)
-        seal.update(packed)
-        return seal.digest()
-
-    def _opened(self, place: tuple[str, int, int], value: Any) -> bytes:
-        """The packed content of a row, if its seal is whole."""
-        if not isinstance(value, bytes):
-            raise TypeError("a row without content")
-        length = _SEAL if self._sealed else 0
-        seal, packed = value[:length], value[length:]
-        if seal != self._seal(place, packed):
-            raise ValueError("a row that was changed or moved")
-        return packed
-
-    def _commit_later(self) -> None:
-        with self._lock:
-            self._timer = None
-            try:
-                self._commit()
-            except TercetError as error:
-                self._error = error  # for whoever adds or leaves next
-
-    def _commit(self) -> None:
-        if self._error is not None:
-            raise self._error
-        if self._file is None or not self._waiting:
-            return
-        with telling(self._path):
-            write_rows(self._file, self._waiting)
-        self._waiting.clear()
-        self._committed = monotonic()
-
-
-NOTHING_KEPT = Checkpoint(0, None)
-
-
-def pack_row(content: Content) -> bytes:
-    """Arrays and plain values as one npz, nothing of which is executed when it is read."""
-    arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
-    plain = {key: value for key, value in content.items() if key not in arrays}
-    text = json.dumps(plain, default=lambda number: number.item())  # NumPy's own numbers
-    packed = io.BytesIO()
-    np.savez(packed, **arrays | {_PLAIN: np.array(text)})
-    return packed.getvalue()
-
-
-def unpack_row(value: bytes) -> dict[str, Any]:
-    """What `pack_row` packed."""
-    arrays = read_npz(io.BytesIO(value))
-    plain = parse_json(str(arrays.pop(_PLAIN)))
-    if not isinstance(plain, dict) or plain.keys() & arrays.keys():
-        raise TypeError("values without names of their own")
-    return arrays | plain
-
-
-def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """The array of that name, if it has this shape and moderate numbers; ValueError if not."""
-    array: Any = content[name]
-    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
-        raise ValueError(f"{name} is not of the shape {shape}")
-    if not (np.abs(array) <= LARGEST_NUMBER).all():
-        raise ValueError(f"{name} is not finite")
-    return np.array(array, order="C")  # another order would be compiled for anew
-
-
-# --- begin a checkpoint, or go on with the one that is there if it belongs to the same run ------
-
-
-PathLike = str | os.PathLike[str]
-
-# On the first three no draw depends; the seed, and what computes, are asked for apart.
-_PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state", "device")
-
-_LONG = 100  # characters of a value in a message
-
-
-def open_checkpoint(
-    path: PathLike | None,
-    settings: Mapping[str, Any],
-    data: Mapping[str, Any],
-    random_state: Seed,
-) -> Checkpoint:
-    """Begin a checkpoint, or go on with the one that is there.
-
-    Parameters
-    ----------
-    path : path, optional
-        The file; None keeps nothing.
-    settings : mapping
-        All parameters by name, as `provenance.describe` returns them.
-    data : mapping
-        The answers: arrays and whatever JSON knows, by what to call them in a message.
-    random_state : None, int or numpy.random.Generator
-        With None the seed of the checkpoint counts, if there is one.
-    """
-    if path is None:
-        return Checkpoint(entropy_of(random_state), None)
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"checkpoint takes the name of a file, got {path!r}.")
-    _check_place(Path(path))
-    name = os.fspath(path)
-    if name == ":memory:":  # SQLite's word for no file at all
-        name = os.path.join(os.curdir, name)
-    wanted = {
-        "settings": _that_count(settings),
-        "data": {what: fingerprint(value) for what, value in data.items()},
-        "versions": versions() | {"processor": _processor()},
-    }
-    file = open_file(name)
-    try:
-        with telling(name):
-            known = read_about(file, name)
-            sealed = known is None or known.sealed
-            if known is None:
-                entropy = entropy_of(random_state)
-                create(file, wanted | {"seed": str(entropy)})
-            else:
-                entropy = _agree(name, known, json.loads(json.dumps(wanted)), random_state)
-    except BaseException:
-        file.close()
-        raise
-    return Checkpoint(entropy, file, name, sealed)
-
-
-def fingerprint(value: Any) -> str:
-    """Letters that differ where arrays, texts or numbers differ."""
-    digest = hashlib.sha256()
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).data)
-    else:
-        digest.update(json.dumps(value).encode())
-    return digest.hexdigest()[:32]
-
-
-# --- inside -----------------------------------------------------------------------------------
-
-
-def _that_count(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings on which draws depend, those of the estimator included."""
-    return {
-        key: _that_count(value) if isinstance(value, dict) else value
-        for key, value in settings.items()
-        if key not in _PASSED_OVER
-    }
-
-
-def _check_place(path: Path) -> None:
-    if path.is_dir():
-        raise InputError(f"the checkpoint {path} is a folder; give the name of a file in it.")
-    if path.exists() and not path.is_file():
-        raise InputError(
-            f"the checkpoint {path} is a pipe or a device, which keeps nothing; give the name of "
-            "a file."
-        )
-    if not path.parent.is_dir():
-        raise InputError(
-            f"the checkpoint {path} cannot be written: there is no folder {path.parent}."
-        )
-
-
-def _processor() -> str:
-    """The kind of processor: compiled code uses what it has, and last bits may differ."""
-    from llvmlite.binding import get_host_cpu_name
-
-    name: str = get_host_cpu_name()
-    return name
-
-
-def _agree(path: str, known: About, wanted: Mapping[str, Any], random_state: Seed) -> int:
-    """The seed of a checkpoint, if it belongs to the same run."""
-    found = list(_changes(known.settings, wanted["settings"]))
-    if known.settings.get("class") == wanted["settings"].get("class"):
-        found += [f"other {_word(what)}" for what in _other(known.data, wanted["data"])]
-    if random_state is not None and (given := entropy_of(random_state)) != known.seed:
-        found.append(f"the seed is {given} and was {_shown(known.seed)}")
-    if found:
-        raise InputError(
-            f"the checkpoint {path} belongs to another run: {'; '.join(found)}. Give this run "
-            "another file, or delete that one if it is of no use."
-        )
-    before, now = known.versions, wanted["versions"]
-    if changed := _other(before, now):
-        told = ", ".join(
-            f"{_word(key)} {now.get(key)}, was {_word(str(before.get(key)))}" for key in changed
-        )
-        warnings.warn(
-            f"the checkpoint {path} was begun with other versions ({told}): the result is as "
-            "good, but its last bits may differ from those of an undisturbed run.",
-            DataWarning,
-            stacklevel=5,
-        )
-    return known.seed
-
-
-def _shown(value: Any) -> str:
-    """A value of the file, which may be of any length."""
-    text = repr(value)
-    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
-
-
-def _word(text: str) -> str:
-    """A text of the file without quotes, where it has no letters that do something."""
-    return _shown(text) if len(text) > _LONG or not text.isprintable() else text
-
-
-def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Names under which two mappings differ."""
-    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
-
-
-def _changes(before: Mapping[str, Any], now: Mapping[str, Any], owner: str = "") -> Iterator[str]:
-    """Settings that differ, such as ``penalty of the estimator``; of another class only that."""
-    names = _other(before, now)
-    for key in ["class"] if "class" in names else names:
-        old, new = before.get(key), now.get(key)
-        if isinstance(old or {}, dict) and isinstance(new or {}, dict) and (old or new):
-            yield from _changes(old or {}, new or {}, f" of the {_word(key)}{owner}")
-        else:
-            yield f"{_word(key)}{owner} is {_shown(new)} and was {_shown(old)}"

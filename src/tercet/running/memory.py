@@ -24,7 +24,7 @@ LARGEST_NUMBER = 1e100
 LEAST_NUMBER = 1 / LARGEST_NUMBER
 
 
-# --- how much memory there is, and a refusal, before any work, of what cannot fit into it -------
+# --- how much there is --------------------------------------------------------------------------
 
 
 _UNKNOWN = 64 << 30  # bytes, where the system does not say

@@ -97,7 +97,7 @@ def one_blas_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
-# --- a progress bar for work that people wait for -----------------------------------------------
+# --- a progress bar -----------------------------------------------------------------------------
 
 
 _SHARES = "{desc}: {percentage:3.0f} % |{bar}| {elapsed}, about {remaining} left"

@@ -173,7 +173,7 @@ def _scrambled(numbers: Index, seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-# --- what `suggest` and `ActiveLoop` are given: read, and checked before work starts ------------
+# --- what `suggest` and `ActiveLoop` are given, checked -----------------------------------------
 
 
 STRATEGIES = {  # and what their scores are

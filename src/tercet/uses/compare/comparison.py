@@ -1,4 +1,4 @@
-"""What a comparison of models found, in numbers and in plain words."""
+"""What a comparison of models found, and whether a model fits at all."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def _plus_minus(value: float | None, error: float | None) -> str:
     return "" if value is None or error is None else f"{value:.4f} ± {error:.4f}"
 
 
-# --- where comparisons were asked more than once: whether a model fits --------------------------
+# --- lack of fit, where comparisons were asked more than once -----------------------------------
 
 
 MOST_DRAWS = 1000  # that votes are replicated from: more would not change the p-value

@@ -1,4 +1,4 @@
-"""Does one more dimension predict better? Two tests of a step, and the rule made of them."""
+"""Does one more dimension predict better? The tests, the rule made of them, and the table."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def first_not_rejected(p_values: Sequence[float], level: float) -> int:
     return len(p_values)
 
 
-# --- the recommendation: two stages, each going up while one more dimension predicts better -----
+# --- the rule: two stages, each going up while one more dimension predicts better ---------------
 
 
 NATS = 4.0
@@ -273,7 +273,7 @@ def decide(
     return Decision(chosen, "decided", " ".join(parts))
 
 
-# --- what `estimate_dimension` returns: a table for people, and a recommendation ----------------
+# --- the table, and the recommendation ----------------------------------------------------------
 
 
 _MARKED = "! The chains ended in different maps: by themselves they decide nothing."

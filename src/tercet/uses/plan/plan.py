@@ -1,4 +1,4 @@
-"""What the user may choose, checked before the work starts."""
+"""How many answers are enough, found by trying it out in simulated worlds."""
 
 from __future__ import annotations
 
@@ -48,6 +48,300 @@ __all__ = [
     "plan_answers",
     "settle",
 ]
+
+
+def plan_answers(
+    n_objects: int | None = None,
+    n_components: int | None = None,
+    *,
+    noise: float | None = None,
+    lapse: float | None = None,
+    shape: str | None = None,
+    like: Any = None,
+    measure: str = "accuracy",
+    target: float | None = None,
+    assurance: float = 0.5,
+    answers: Sequence[int] | None = None,
+    limit: int | None = None,
+    repeats: int | None = None,
+    maker: Posterior | Bootstrap | None = None,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+    progress: bool | None = None,
+) -> AnswerPlan:
+    """Find how many answers to random comparisons a wanted precision needs.
+
+    Worlds are simulated, people in them answer more and more questions, and after each step a map
+    is made of the answers and measured against the world.
+
+    Parameters
+    ----------
+    n_objects : int
+        May be left out with ``like``.
+    n_components : int, optional
+        Dimension of the worlds and of the maps; 2 by default.
+    noise : float, optional
+        The paper's σ, the standard deviation of log-distances as people see them; 0.3 by default.
+        An answer is right with probability Φ(|log(δ_far/δ_near)| / (σ√2)).
+    lapse : float, optional
+        Share of answers given by a coin; 0 by default.
+    shape : {"normal", "mixture"}, optional
+        A round cloud of points, the default, or the paper's three clusters in the plane.
+    like : Ensemble, Triplets, (m, 3) array or data frame, optional
+        A pilot. Worlds are draws of its ensemble, with their own noise. New answers are added to
+        those of the pilot: the plan says how many *more*. An Ensemble does not hold its answers:
+        the plan is for a new experiment with the same objects.
+    measure : {"accuracy", "sure", "radius", "agreement"}
+        "accuracy": share of all comparisons that the map has right. "sure": share of which it is
+        sure, π above .95 either way. "radius": median radius of the points' 95 % ellipses, the root
+        mean square radius of the map being 1. "agreement": share of a next person's answers that
+        are predicted.
+    target : float, optional
+        By default 0.9, 0.7, 0.2 and 0.8.
+    assurance : float
+        Share of the experiments that shall reach the target.
+    answers : sequence of int, optional
+        The steps, in rising order. By default they are found: doubled until the target is reached,
+        and finer where it is.
+    limit : int, optional
+        The most answers to try, on top of a pilot's; by default 50 n log2 n, or 8 times the
+        pilot's if that is more.
+    repeats : int, optional
+        Worlds; by default 10, or as many as ``assurance`` needs (36 for 0.9).
+    maker : Posterior or Bootstrap, optional
+        What makes maps, its dimension being replaced; by default the recommended posterior, with
+        2 chains of 250 draws.
+    n_jobs : int, optional
+        Threads, all cores by default; the result does not depend on them.
+    random_state : None, int or numpy.random.Generator
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal only.
+
+    Returns
+    -------
+    AnswerPlan
+        Its ``needed`` has the number and its interval; printed, it is a table and a sentence.
+
+    Notes
+    -----
+    Each world's curve is made to rise (isotonic regression) and says where it reaches the target;
+    the plan is the median of these numbers, or another quantile: ``assurance``. The
+    interval lies between two of them in their order: it says what other worlds could have changed,
+    not what a wrong noise would. Questions are drawn with replacement.
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> plan = tc.plan_answers(15, noise=0.1, target=0.85, repeats=6, random_state=0)
+    >>> plan.needed.low <= plan.needed.value <= plan.needed.high
+    True
+    """
+    wanted = settle_target(measure, target)
+    setting = settle(
+        n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
+    )
+    steps = None if answers is None else check_steps(answers, setting.base)
+    if isinstance(setting.like, Triplets):
+        warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
+        if setting.maker.unit == "answer":
+            what, cure = "are taken as independent here", "leave unit='answer' out"
+            warn_about_screens(setting.like, what, cure)
+    entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
+    with progress_bar(0, "maps", progress) as bar:
+        search = Search(setting, measure, wanted, entropy, jobs, bar)
+        if steps is None:
+            search.find()
+        else:
+            search.look_at(steps)
+    rows = []
+    for total, values in sorted(search.values.items()):
+        low, median, high = map(float, np.quantile(values, [0.1, 0.5, 0.9]))
+        rows.append(PlanRow(total - setting.base, median, low, high))
+    return AnswerPlan(
+        measure=measure,
+        target=wanted,
+        assurance=setting.assurance,
+        needed=search.needed().without(setting.base),
+        rows=tuple(rows),
+        by_world=tuple((search.crossings() - setting.base).tolist()),
+        best=search.best,
+        n_objects=setting.n_objects,
+        n_components=setting.n_components,
+        noise=setting.noise,
+        lapse=setting.lapse,
+        pilot=setting.base,
+        poor=search.poor,
+    )
+
+
+# --- try numbers of answers until it is clear how many are needed -------------------------------
+
+
+POOR_R_HAT = 1.2  # far from agreement; in short chains the largest of many is often above 1.05
+COARSE = 1.5  # ratio of two steps between which another one is worth its time
+GLANCE = 8  # times the first step: as far as a target beyond all reach is followed
+
+# What random numbers are for: first word of a key.
+_WORLD, _FIT, _PILOT, _DRAWS = range(4)
+
+
+class _Task(NamedTuple):
+    """One map to make and to measure."""
+
+    total: int
+    world: int
+
+
+class Search:
+    """The steps tried so far, by their total number of answers, and what they gave.
+
+    Parameters
+    ----------
+    setting : Setting
+    measure : str
+    target : float
+    entropy : int
+    n_jobs : int
+    bar : progress bar
+        Its total grows with the steps.
+    """
+
+    def __init__(
+        self, setting: Setting, measure: str, target: float, entropy: int, n_jobs: int, bar: Any
+    ) -> None:
+        self.setting, self.measure, self.target = setting, MEASURES[measure], target
+        self.entropy, self.n_jobs, self.bar = entropy, n_jobs, bar
+        self.values: dict[int, Floats] = {}  # (repeats,) of each total
+        self.poor = 0
+        self.pilot = _pilot_answers(setting.like)
+        self.worlds = self._make_worlds()
+        self.best: float | None = None
+        if measure == "agreement":
+            best = [best_agreement(world) for world in self.worlds]
+            self.best = float(np.quantile(best, 1.0 - setting.assurance))
+
+    def crossings(self) -> Floats:
+        """The total (repeats,) that each world needs."""
+        totals = np.array(sorted(self.values))
+        sign = -1.0 if self.measure.lower_is_better else 1.0
+        curves = sign * np.stack([self.values[total] for total in totals.tolist()], axis=1)
+        return np.array([crossing(totals, curve, sign * self.target) for curve in curves])
+
+    def needed(self) -> Needed:
+        """What the steps so far say; totals."""
+        return needed_answers(self.crossings(), self.setting.assurance)
+
+    def find(self) -> None:
+        """Double the answers until the target is reached, and look closer where it is."""
+        n, base = self.setting.n_objects, self.setting.base
+        first, fewest, most = self._step(n * math.log2(n)), n, self.setting.limit
+        if base:
+            first = fewest = base
+        if self.best is not None and self.best < self.target:
+            most = min(most, GLANCE * first)
+        first = min(first, most)
+        self.look_at([first, min(most, self._step(2.0 * first))])
+        while True:
+            needed, tried = self.needed(), sorted(self.values)
+            if (needed.low or math.inf) <= tried[0] > fewest:
+                self.look_at([max(fewest, self._step(tried[0] / 2.0))])
+            elif needed.high is None and tried[-1] < most:
+                self.look_at([min(most, self._step(2.0 * tried[-1]))])
+            else:
+                break
+        if needed.low is not None:
+            end = needed.high or tried[-1]
+            self.look_at(
+                [
+                    self._step(math.sqrt(a * b))
+                    for a, b in pairwise(tried)
+                    if a < end and b > needed.low and b / a > COARSE
+                ]
+            )
+
+    def look_at(self, totals: list[int]) -> None:
+        """Measure maps of so many answers, in all worlds; the longest work first."""
+        new = sorted(set(totals) - self.values.keys(), reverse=True)
+        tasks = [_Task(total, w) for total in new for w in range(len(self.worlds))]
+        self.bar.total = (self.bar.total or 0) + len(tasks)
+        self.bar.refresh()
+        for total in new:
+            self.values[total] = np.empty(len(self.worlds))
+        for task, (value, poor) in zip(
+            tasks, in_order(self._measure, tasks, self.n_jobs), strict=True
+        ):
+            self.values[task.total][task.world] = value
+            self.poor += poor
+            self.bar.update(1)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _step(self, total: float) -> int:
+        """A total near this one, whose new answers are a number of two digits and zeros."""
+        new = max(1, round(total) - self.setting.base)
+        return self.setting.base + int(round(new, 2 - len(str(new))))
+
+    def _make_worlds(self) -> list[SimulatedWorld]:
+        s = self.setting
+        if s.like is None:
+            assert s.noise is not None
+            assert s.lapse is not None
+            return [
+                made_world(
+                    s.n_objects, s.n_components, s.shape, s.noise, s.lapse, self._key(_WORLD, w)
+                )
+                for w in range(s.repeats)
+            ]
+        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(s.like, _PILOT)[0]
+        rng = np.random.default_rng(seed_for(self.entropy, _DRAWS))
+        draws = rng.choice(len(pilot), s.repeats, replace=s.repeats > len(pilot))
+        return [drawn_world(pilot, int(draw)) for draw in draws]
+
+    def _measure(self, task: _Task) -> tuple[float, bool]:
+        """What a map of so many answers is worth, and whether its chains disagree."""
+        world = self.worlds[task.world]
+        m = task.total - self.setting.base
+        answers = self._with_pilot(answers_in(world, m, self._key(_WORLD, task.world)))
+        ensemble, poor = self._fit(answers, _FIT, task.world, task.total)
+        return self.measure.compute(ensemble, world), poor
+
+    def _fit(self, answers: Triplets, *key: int) -> tuple[Ensemble, bool]:
+        maker = self.setting.maker.in_dimension(self.setting.n_components).set_params(
+            n_jobs=1,
+            progress=False,
+            random_state=np.random.default_rng(seed_for(*self._key(*key))),
+        )
+        maker._fit_quietly(answers)  # few answers make poor fits; they are counted
+        diagnostics = getattr(maker, "diagnostics_", None)
+        return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
+
+    def _with_pilot(self, rows: Index) -> Triplets:
+        """New answers (m, 3) after those of the pilot, which keep their screens."""
+        pilot = self.pilot
+        if pilot is None:
+            return Triplets(rows, n_objects=self.setting.n_objects)
+        screens = None
+        if pilot.screens is not None:  # each new answer is a screen of its own
+            old = pilot.number_screens()
+            screens = np.concatenate([old, old.max() + 1 + np.arange(len(rows))])
+        both = np.concatenate([pilot.array, rows])
+        return Triplets(both, n_objects=self.setting.n_objects, screens=screens)
+
+    def _key(self, *words: int) -> tuple[int, ...]:
+        return (self.entropy, *words)
+
+
+def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
+    """The answers of a pilot, each as often as it was given."""
+    if not isinstance(like, Triplets):
+        return None
+    rows = single_answers(like, "the pilot")
+    votes: Triplets = restore(like[rows]._fields._replace(weights=None))
+    return votes
+
+
+# --- settings, checked before the work starts ---------------------------------------------------
+
 
 NOISE, LAPSE, SHAPE, DIMENSION = 0.3, 0.0, SHAPES[0], 2  # unless told otherwise
 WORLDS = 10
@@ -223,296 +517,3 @@ def _check_maker(maker: Posterior | Bootstrap | None) -> Posterior | Bootstrap:
     if isinstance(maker, Posterior) and isinstance(maker.prior, DistancePrior):
         raise InputError("maker draws distances, which have no dimension; give it a NormalPrior.")
     return maker
-
-
-# --- try numbers of answers in all worlds until it is clear how many the target needs -----------
-
-
-POOR_R_HAT = 1.2  # far from agreement; in short chains the largest of many is often above 1.05
-COARSE = 1.5  # ratio of two steps between which another one is worth its time
-GLANCE = 8  # times the first step: as far as a target beyond all reach is followed
-
-# What random numbers are for: first word of a key.
-_WORLD, _FIT, _PILOT, _DRAWS = range(4)
-
-
-class _Task(NamedTuple):
-    """One map to make and to measure."""
-
-    total: int
-    world: int
-
-
-class Search:
-    """The steps tried so far, by their total number of answers, and what they gave.
-
-    Parameters
-    ----------
-    setting : Setting
-    measure : str
-    target : float
-    entropy : int
-    n_jobs : int
-    bar : progress bar
-        Its total grows with the steps.
-    """
-
-    def __init__(
-        self, setting: Setting, measure: str, target: float, entropy: int, n_jobs: int, bar: Any
-    ) -> None:
-        self.setting, self.measure, self.target = setting, MEASURES[measure], target
-        self.entropy, self.n_jobs, self.bar = entropy, n_jobs, bar
-        self.values: dict[int, Floats] = {}  # (repeats,) of each total
-        self.poor = 0
-        self.pilot = _pilot_answers(setting.like)
-        self.worlds = self._make_worlds()
-        self.best: float | None = None
-        if measure == "agreement":
-            best = [best_agreement(world) for world in self.worlds]
-            self.best = float(np.quantile(best, 1.0 - setting.assurance))
-
-    def crossings(self) -> Floats:
-        """The total (repeats,) that each world needs."""
-        totals = np.array(sorted(self.values))
-        sign = -1.0 if self.measure.lower_is_better else 1.0
-        curves = sign * np.stack([self.values[total] for total in totals.tolist()], axis=1)
-        return np.array([crossing(totals, curve, sign * self.target) for curve in curves])
-
-    def needed(self) -> Needed:
-        """What the steps so far say; totals."""
-        return needed_answers(self.crossings(), self.setting.assurance)
-
-    def find(self) -> None:
-        """Double the answers until the target is reached, and look closer where it is."""
-        n, base = self.setting.n_objects, self.setting.base
-        first, fewest, most = self._step(n * math.log2(n)), n, self.setting.limit
-        if base:
-            first = fewest = base
-        if self.best is not None and self.best < self.target:
-            most = min(most, GLANCE * first)
-        first = min(first, most)
-        self.look_at([first, min(most, self._step(2.0 * first))])
-        while True:
-            needed, tried = self.needed(), sorted(self.values)
-            if (needed.low or math.inf) <= tried[0] > fewest:
-                self.look_at([max(fewest, self._step(tried[0] / 2.0))])
-            elif needed.high is None and tried[-1] < most:
-                self.look_at([min(most, self._step(2.0 * tried[-1]))])
-            else:
-                break
-        if needed.low is not None:
-            end = needed.high or tried[-1]
-            self.look_at(
-                [
-                    self._step(math.sqrt(a * b))
-                    for a, b in pairwise(tried)
-                    if a < end and b > needed.low and b / a > COARSE
-                ]
-            )
-
-    def look_at(self, totals: list[int]) -> None:
-        """Measure maps of so many answers, in all worlds; the longest work first."""
-        new = sorted(set(totals) - self.values.keys(), reverse=True)
-        tasks = [_Task(total, w) for total in new for w in range(len(self.worlds))]
-        self.bar.total = (self.bar.total or 0) + len(tasks)
-        self.bar.refresh()
-        for total in new:
-            self.values[total] = np.empty(len(self.worlds))
-        for task, (value, poor) in zip(
-            tasks, in_order(self._measure, tasks, self.n_jobs), strict=True
-        ):
-            self.values[task.total][task.world] = value
-            self.poor += poor
-            self.bar.update(1)
-
-    # --- inside -------------------------------------------------------------------------------
-
-    def _step(self, total: float) -> int:
-        """A total near this one, whose new answers are a number of two digits and zeros."""
-        new = max(1, round(total) - self.setting.base)
-        return self.setting.base + int(round(new, 2 - len(str(new))))
-
-    def _make_worlds(self) -> list[SimulatedWorld]:
-        s = self.setting
-        if s.like is None:
-            assert s.noise is not None
-            assert s.lapse is not None
-            return [
-                made_world(
-                    s.n_objects, s.n_components, s.shape, s.noise, s.lapse, self._key(_WORLD, w)
-                )
-                for w in range(s.repeats)
-            ]
-        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(s.like, _PILOT)[0]
-        rng = np.random.default_rng(seed_for(self.entropy, _DRAWS))
-        draws = rng.choice(len(pilot), s.repeats, replace=s.repeats > len(pilot))
-        return [drawn_world(pilot, int(draw)) for draw in draws]
-
-    def _measure(self, task: _Task) -> tuple[float, bool]:
-        """What a map of so many answers is worth, and whether its chains disagree."""
-        world = self.worlds[task.world]
-        m = task.total - self.setting.base
-        answers = self._with_pilot(answers_in(world, m, self._key(_WORLD, task.world)))
-        ensemble, poor = self._fit(answers, _FIT, task.world, task.total)
-        return self.measure.compute(ensemble, world), poor
-
-    def _fit(self, answers: Triplets, *key: int) -> tuple[Ensemble, bool]:
-        maker = self.setting.maker.in_dimension(self.setting.n_components).set_params(
-            n_jobs=1,
-            progress=False,
-            random_state=np.random.default_rng(seed_for(*self._key(*key))),
-        )
-        maker._fit_quietly(answers)  # few answers make poor fits; they are counted
-        diagnostics = getattr(maker, "diagnostics_", None)
-        return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
-
-    def _with_pilot(self, rows: Index) -> Triplets:
-        """New answers (m, 3) after those of the pilot, which keep their screens."""
-        pilot = self.pilot
-        if pilot is None:
-            return Triplets(rows, n_objects=self.setting.n_objects)
-        screens = None
-        if pilot.screens is not None:  # each new answer is a screen of its own
-            old = pilot.number_screens()
-            screens = np.concatenate([old, old.max() + 1 + np.arange(len(rows))])
-        both = np.concatenate([pilot.array, rows])
-        return Triplets(both, n_objects=self.setting.n_objects, screens=screens)
-
-    def _key(self, *words: int) -> tuple[int, ...]:
-        return (self.entropy, *words)
-
-
-def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
-    """The answers of a pilot, each as often as it was given."""
-    if not isinstance(like, Triplets):
-        return None
-    rows = single_answers(like, "the pilot")
-    votes: Triplets = restore(like[rows]._fields._replace(weights=None))
-    return votes
-
-
-# --- plan_answers: how many answers are enough, found by trying it out in simulated worlds ------
-
-
-def plan_answers(
-    n_objects: int | None = None,
-    n_components: int | None = None,
-    *,
-    noise: float | None = None,
-    lapse: float | None = None,
-    shape: str | None = None,
-    like: Any = None,
-    measure: str = "accuracy",
-    target: float | None = None,
-    assurance: float = 0.5,
-    answers: Sequence[int] | None = None,
-    limit: int | None = None,
-    repeats: int | None = None,
-    maker: Posterior | Bootstrap | None = None,
-    n_jobs: int | None = None,
-    random_state: Seed = None,
-    progress: bool | None = None,
-) -> AnswerPlan:
-    """Find how many answers to random comparisons a wanted precision needs.
-
-    Worlds are simulated, people in them answer more and more questions, and after each step a map
-    is made of the answers and measured against the world.
-
-    Parameters
-    ----------
-    n_objects : int
-        May be left out with ``like``.
-    n_components : int, optional
-        Dimension of the worlds and of the maps; 2 by default.
-    noise : float, optional
-        The paper's σ, the standard deviation of log-distances as people see them; 0.3 by default.
-        An answer is right with probability Φ(|log(δ_far/δ_near)| / (σ√2)).
-    lapse : float, optional
-        Share of answers given by a coin; 0 by default.
-    shape : {"normal", "mixture"}, optional
-        A round cloud of points, the default, or the paper's three clusters in the plane.
-    like : Ensemble, Triplets, (m, 3) array or data frame, optional
-        A pilot. Worlds are draws of its ensemble, with their own noise. New answers are added to
-        those of the pilot: the plan says how many *more*. An Ensemble does not hold its answers:
-        the plan is for a new experiment with the same objects.
-    measure : {"accuracy", "sure", "radius", "agreement"}
-        "accuracy": share of all comparisons that the map has right. "sure": share of which it is
-        sure, π above .95 either way. "radius": median radius of the points' 95 % ellipses, the root
-        mean square radius of the map being 1. "agreement": share of a next person's answers that
-        are predicted.
-    target : float, optional
-        By default 0.9, 0.7, 0.2 and 0.8.
-    assurance : float
-        Share of the experiments that shall reach the target.
-    answers : sequence of int, optional
-        The steps, in rising order. By default they are found: doubled until the target is reached,
-        and finer where it is.
-    limit : int, optional
-        The most answers to try, on top of a pilot's; by default 50 n log2 n, or 8 times the
-        pilot's if that is more.
-    repeats : int, optional
-        Worlds; by default 10, or as many as ``assurance`` needs (36 for 0.9).
-    maker : Posterior or Bootstrap, optional
-        What makes maps, its dimension being replaced; by default the recommended posterior, with
-        2 chains of 250 draws.
-    n_jobs : int, optional
-        Threads, all cores by default; the result does not depend on them.
-    random_state : None, int or numpy.random.Generator
-    progress : bool, optional
-        Whether to show a progress bar; by default on a terminal only.
-
-    Returns
-    -------
-    AnswerPlan
-        Its ``needed`` has the number and its interval; printed, it is a table and a sentence.
-
-    Notes
-    -----
-    Each world's curve is made to rise (isotonic regression) and says where it reaches the target;
-    the plan is the median of these numbers, or another quantile: ``assurance``. The
-    interval lies between two of them in their order: it says what other worlds could have changed,
-    not what a wrong noise would. Questions are drawn with replacement.
-
-    Examples
-    --------
-    >>> import tercet as tc
-    >>> plan = tc.plan_answers(15, noise=0.1, target=0.85, repeats=6, random_state=0)
-    >>> plan.needed.low <= plan.needed.value <= plan.needed.high
-    True
-    """
-    wanted = settle_target(measure, target)
-    setting = settle(
-        n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
-    )
-    steps = None if answers is None else check_steps(answers, setting.base)
-    if isinstance(setting.like, Triplets):
-        warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
-        if setting.maker.unit == "answer":
-            what, cure = "are taken as independent here", "leave unit='answer' out"
-            warn_about_screens(setting.like, what, cure)
-    entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
-    with progress_bar(0, "maps", progress) as bar:
-        search = Search(setting, measure, wanted, entropy, jobs, bar)
-        if steps is None:
-            search.find()
-        else:
-            search.look_at(steps)
-    rows = []
-    for total, values in sorted(search.values.items()):
-        low, median, high = map(float, np.quantile(values, [0.1, 0.5, 0.9]))
-        rows.append(PlanRow(total - setting.base, median, low, high))
-    return AnswerPlan(
-        measure=measure,
-        target=wanted,
-        assurance=setting.assurance,
-        needed=search.needed().without(setting.base),
-        rows=tuple(rows),
-        by_world=tuple((search.crossings() - setting.base).tolist()),
-        best=search.best,
-        n_objects=setting.n_objects,
-        n_components=setting.n_components,
-        noise=setting.noise,
-        lapse=setting.lapse,
-        pilot=setting.base,
-        poor=search.poor,
-    )

@@ -1,9 +1,4 @@
-"""Worlds to plan in: true positions, and how people answer in them.
-
-The questions of a world are one endless stream, drawn at random with replacement, as when every
-person gets random questions. It is cut into blocks with seeds of their own, so that the first m
-answers of a world are the same whatever else is asked of it.
-"""
+"""Worlds to plan in: true positions, how people answer in them, and how good a map of them is."""
 
 from __future__ import annotations
 
@@ -128,7 +123,7 @@ def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Index:
     return np.concatenate([np.empty((0, 3), dtype=np.int64), *blocks])[:m]
 
 
-# --- what a plan may aim at: how good a map is, given the world it was made in ------------------
+# --- what a plan may aim at ---------------------------------------------------------------------
 
 
 LEVEL = 0.95  # from which a comparison counts as sure, and that a point's ellipse holds

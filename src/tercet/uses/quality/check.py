@@ -1,4 +1,4 @@
-"""The observers as a table for people."""
+"""What can be said of the answers before anything is embedded, in numbers and in plain words."""
 
 from __future__ import annotations
 
@@ -44,40 +44,74 @@ __all__ = [
 ]
 
 
-def tabulate_observers(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
-    """The observers in aligned columns, those that need attention first."""
-    order = sorted(observers, key=lambda o: (-len(o.flags), _or(o.accuracy, 1.0)))
-    columns: list[tuple[str, Callable[[ObserverCheck], str]]] = [
-        ("observer", lambda o: o.observer if o.observer.isprintable() else repr(o.observer)),
-        ("answers", lambda o: str(o.answers)),
-        ("predicted correctly", lambda o: _share(o.accuracy, o.predicted)),
-        ("95 % interval", _interval),
-        ("with majority", lambda o: _share(o.agreement, o.shared)),
-        ("with self", lambda o: _share(o.consistency, o.retests)),
-        ("seconds", lambda o: "" if math.isnan(o.response_time) else f"{o.response_time:.2f}"),
-        ("catch trials", lambda o: f"{o.catch_passed}/{o.catch_trials}" if o.catch_trials else ""),
-        ("", lambda o: "; ".join(o.flags or (o.verdict,))),
-    ]
-    cells = [[head, *(cell(o) for o in order[:limit])] for head, cell in columns]
-    used = [column for column in cells if any(column[1:])]
-    header, *rows = zip(*used, strict=True)
-    return Table("", header, rows).text()
+def check_answers(
+    triplets: Any,
+    *,
+    catch: Any = None,
+    ensemble: Ensemble | None = None,
+    random_state: Seed = None,
+) -> AnswerCheck:
+    """Say what can be said of answers before anything is embedded: gaps, repeats, observers.
+
+    Observers are judged by answers predicted from those of others: the observers are dealt into at
+    most 10 folds, a map in the plane (STE, penalised) is fitted without a fold, and predicts it;
+    the maps of nine such deals vote (three, above 50 000 answers). Whether observers differ from
+    each other is tested by shuffling them within comparisons; see `ObserverDifferences`.
+
+    Parameters
+    ----------
+    triplets : Triplets, array or data frame
+        The answers. Whole weights are votes.
+    catch : object with ``passed`` (k,) and ``observers`` (k,) or None, optional
+        Catch trials, such as a file's reader found (`tercet.io.reading.Catch`).
+    ensemble : Ensemble, optional
+        Made of **other** answers about these objects, such as an earlier study: it predicts the
+        answers instead of maps fitted here. One that has seen these answers would flatter.
+    random_state : None, int or numpy.random.Generator
+        For the folds of observers, the starts of their maps, and the shuffling of observers.
+
+    Returns
+    -------
+    AnswerCheck
+        Prints as plain text.
+
+    Examples
+    --------
+    >>> import tercet as tc
+    >>> psi = tc.simulate.perception_functions(3, [0, 0.2, 0.5, 0.7, 1], lengthscale=2)
+    >>> answers = tc.simulate.observers(psi, 20, noise=0.3, random_state=0)
+    >>> check_answers(answers, random_state=0).counts.answers
+    60
+    """
+    answers = as_triplets(triplets)
+    check_catch(catch)
+    entropy = entropy_of(random_state)
+    prepared = prepare(answers)
+    repeats = find_repeats(prepared)
+    rng = np.random.default_rng(seed_for(entropy))
+    observed = check_observers(prepared, catch, ensemble, rng)
+    strange = [each.verdict in (GUESSING, REVERSED) for each in observed.checks]
+    differences = compare_observers(
+        prepared, np.array(strange, dtype=np.bool_), np.random.default_rng(seed_for(entropy, 0))
+    )
+    return AnswerCheck(
+        counts=count_answers(prepared),
+        copies=count_copies(answers),
+        repeats=None if isinstance(repeats, str) else repeats,
+        no_repeats=repeats if isinstance(repeats, str) else "",
+        gaps=tuple(diagnose(answers)),
+        observers=observed.checks,
+        typical=observed.typical,
+        answers_needed=observed.needed,
+        differences=None if isinstance(differences, str) else differences,
+        no_differences=differences if isinstance(differences, str) else "",
+        catch_trials=0 if catch is None else len(catch.passed),
+        catch_passed=0 if catch is None else int(np.sum(catch.passed)),
+        seed=entropy,
+    )
 
 
-def _interval(observer: ObserverCheck) -> str:
-    low, high = observer.interval
-    return "" if math.isnan(low) else f"{percent(low)} to {percent(high)}"
-
-
-def _share(share: float, of: int) -> str:
-    return f"{percent(share)} of {of}" if of else ""
-
-
-def _or(value: float, instead: float) -> float:
-    return instead if math.isnan(value) else value
-
-
-# --- what a check of answers found, in numbers and in plain words -------------------------------
+# --- what was found -----------------------------------------------------------------------------
 
 
 SHOWN = 10  # observers in the printed table
@@ -464,71 +498,37 @@ def _observers(named: Sequence[str]) -> str:
     return f"{counted(len(named), 'observer')} ({listing(named, range(len(named)))})"
 
 
-# --- check_answers: what can be said of the answers before anything is embedded -----------------
+# --- the observers as a table -------------------------------------------------------------------
 
 
-def check_answers(
-    triplets: Any,
-    *,
-    catch: Any = None,
-    ensemble: Ensemble | None = None,
-    random_state: Seed = None,
-) -> AnswerCheck:
-    """Say what can be said of answers before anything is embedded: gaps, repeats, observers.
+def tabulate_observers(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
+    """The observers in aligned columns, those that need attention first."""
+    order = sorted(observers, key=lambda o: (-len(o.flags), _or(o.accuracy, 1.0)))
+    columns: list[tuple[str, Callable[[ObserverCheck], str]]] = [
+        ("observer", lambda o: o.observer if o.observer.isprintable() else repr(o.observer)),
+        ("answers", lambda o: str(o.answers)),
+        ("predicted correctly", lambda o: _share(o.accuracy, o.predicted)),
+        ("95 % interval", _interval),
+        ("with majority", lambda o: _share(o.agreement, o.shared)),
+        ("with self", lambda o: _share(o.consistency, o.retests)),
+        ("seconds", lambda o: "" if math.isnan(o.response_time) else f"{o.response_time:.2f}"),
+        ("catch trials", lambda o: f"{o.catch_passed}/{o.catch_trials}" if o.catch_trials else ""),
+        ("", lambda o: "; ".join(o.flags or (o.verdict,))),
+    ]
+    cells = [[head, *(cell(o) for o in order[:limit])] for head, cell in columns]
+    used = [column for column in cells if any(column[1:])]
+    header, *rows = zip(*used, strict=True)
+    return Table("", header, rows).text()
 
-    Observers are judged by answers predicted from those of others: the observers are dealt into at
-    most 10 folds, a map in the plane (STE, penalised) is fitted without a fold, and predicts it;
-    the maps of nine such deals vote (three, above 50 000 answers). Whether observers differ from
-    each other is tested by shuffling them within comparisons; see `ObserverDifferences`.
 
-    Parameters
-    ----------
-    triplets : Triplets, array or data frame
-        The answers. Whole weights are votes.
-    catch : object with ``passed`` (k,) and ``observers`` (k,) or None, optional
-        Catch trials, such as a file's reader found (`tercet.io.reading.Catch`).
-    ensemble : Ensemble, optional
-        Made of **other** answers about these objects, such as an earlier study: it predicts the
-        answers instead of maps fitted here. One that has seen these answers would flatter.
-    random_state : None, int or numpy.random.Generator
-        For the folds of observers, the starts of their maps, and the shuffling of observers.
+def _interval(observer: ObserverCheck) -> str:
+    low, high = observer.interval
+    return "" if math.isnan(low) else f"{percent(low)} to {percent(high)}"
 
-    Returns
-    -------
-    AnswerCheck
-        Prints as plain text.
 
-    Examples
-    --------
-    >>> import tercet as tc
-    >>> psi = tc.simulate.perception_functions(3, [0, 0.2, 0.5, 0.7, 1], lengthscale=2)
-    >>> answers = tc.simulate.observers(psi, 20, noise=0.3, random_state=0)
-    >>> check_answers(answers, random_state=0).counts.answers
-    60
-    """
-    answers = as_triplets(triplets)
-    check_catch(catch)
-    entropy = entropy_of(random_state)
-    prepared = prepare(answers)
-    repeats = find_repeats(prepared)
-    rng = np.random.default_rng(seed_for(entropy))
-    observed = check_observers(prepared, catch, ensemble, rng)
-    strange = [each.verdict in (GUESSING, REVERSED) for each in observed.checks]
-    differences = compare_observers(
-        prepared, np.array(strange, dtype=np.bool_), np.random.default_rng(seed_for(entropy, 0))
-    )
-    return AnswerCheck(
-        counts=count_answers(prepared),
-        copies=count_copies(answers),
-        repeats=None if isinstance(repeats, str) else repeats,
-        no_repeats=repeats if isinstance(repeats, str) else "",
-        gaps=tuple(diagnose(answers)),
-        observers=observed.checks,
-        typical=observed.typical,
-        answers_needed=observed.needed,
-        differences=None if isinstance(differences, str) else differences,
-        no_differences=differences if isinstance(differences, str) else "",
-        catch_trials=0 if catch is None else len(catch.passed),
-        catch_passed=0 if catch is None else int(np.sum(catch.passed)),
-        seed=entropy,
-    )
+def _share(share: float, of: int) -> str:
+    return f"{percent(share)} of {of}" if of else ""
+
+
+def _or(value: float, instead: float) -> float:
+    return instead if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""How many answers there are, to how many comparisons, of whom."""
+"""How many answers there are, of whom, and whether observers differ from each other."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def spread(values: NDArray[Any]) -> Spread:
     return Spread(float(values.min()), float(np.median(values)), float(values.max()))
 
 
-# --- whether observers differ from each other: a permutation test that needs no map -------------
+# --- whether observers differ: a permutation test that needs no map -----------------------------
 
 
 FEWEST, SHUFFLES = 199, 999  # how often observers are shuffled

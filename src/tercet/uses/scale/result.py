@@ -322,7 +322,7 @@ class PerceptualScale:
         return intervals.bca(samples, estimate, without(left), level, left.stands_for)
 
 
-# --- two scales of the same stimuli compared: groups, or conditions -----------------------------
+# --- two scales compared: groups, or conditions -------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Objects that are physical stimuli: put in the order of their values."""
+"""Perceptual scales: how a physical quantity looks to people (paper, sections 4.3 and 5.4)."""
 
 from __future__ import annotations
 
@@ -32,226 +32,6 @@ __all__ = [
     "perceptual_scale",
     "scales_by_observer",
 ]
-
-
-def read_with(answers: Any, n_stimuli: int | None) -> Triplets:
-    """Answers about as many objects as there are stimuli, mentioned or not."""
-    triplets = as_triplets(answers)
-    if n_stimuli is not None and triplets.names is None and n_stimuli > triplets.n_objects:
-        return as_triplets(triplets, n_stimuli)
-    return triplets
-
-
-def order_of(
-    stimuli: ArrayLike | Mapping[str, float] | None, n: int, names: tuple[str, ...] | None
-) -> tuple[Index, Floats]:
-    """The objects (n,) from the smallest stimulus to the largest, and their values."""
-    if stimuli is None:
-        return np.arange(n), np.arange(n, dtype=np.float64)
-    if isinstance(stimuli, Mapping):
-        if names is None:
-            raise InputError(
-                "stimuli are given by name, but the objects have no names; give an array in the "
-                "order of the objects."
-            )
-        if unknown := [name for name in names if name not in stimuli]:
-            raise InputError(f"there is no stimulus value for the object {unknown[0]!r}.")
-        stimuli = [stimuli[name] for name in names]
-    try:
-        values = np.asarray(stimuli, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError("stimuli must be numbers, one for each object.") from error
-    if values.shape != (n,):
-        raise InputError(
-            f"stimuli must have one value for each of the {n} objects, got shape {values.shape}."
-        )
-    if not np.isfinite(values).all():
-        bad = int(np.argmin(np.isfinite(values)))
-        label = label_of(bad, names)
-        raise InputError(f"the stimulus of object {label} is {values[bad]}, which is not a number.")
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    if (same := np.flatnonzero(np.diff(ordered) == 0.0)).size:
-        one, other = (label_of(int(order[k]), names) for k in (same[0], same[0] + 1))
-        raise InputError(
-            f"objects {one} and {other} have the same stimulus value {ordered[same[0]]:g}, so "
-            "their order is unknown; give every object a value of its own."
-        )
-    return order.astype(np.int64), ordered
-
-
-def label_of(number: int, names: tuple[str, ...] | None) -> str:
-    """What an error calls an object: by its name where it has one."""
-    return str(number) if names is None else repr(names[number])
-
-
-def renumber(triplets: Triplets, order: Index) -> Triplets:
-    """The same answers with objects numbered in the order of the stimuli, all of them asked."""
-    missing = np.setdiff1d(np.arange(len(order)), triplets.array)
-    if missing.size:
-        raise InputError(
-            f"object {label_of(int(missing[0]), triplets.names)} is in no comparison, so its "
-            "stimulus has no place on the scale; leave it out, or ask about it."
-        )
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    names = None if triplets.names is None else tuple(triplets.names[k] for k in order)
-    return restore(triplets._fields._replace(array=rank[triplets.array], names=names))
-
-
-# --- scales by the distance models, whose embeddings do not know the order of the stimuli -------
-
-
-TOLERATED = 0.01  # share of samples with ends out of order that needs no warning
-GROUPS = 100  # refits for the acceleration of BCa, at most
-SHORTEST = 0.05  # least distance from first to last, as a share of the scale's length
-
-
-def maker_of(
-    model: Embedder | Bootstrap | Posterior,
-    uncertainty: str,
-    unit: str | None,
-    n_samples: int | None,
-    n_jobs: int | None,
-    progress: bool | None,
-    random_state: Seed,
-    entropy: int,
-) -> Bootstrap | Posterior:
-    """What makes the embeddings."""
-    changes: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "n_samples": n_samples}
-    if isinstance(model, Embedder):
-        if uncertainty == "posterior":
-            maker: Any = Posterior(clone(model), random_state=entropy)
-        else:
-            parametric = uncertainty == "parametric"
-            maker = Bootstrap(
-                clone(model), unit=unit or "answer", parametric=parametric, random_state=entropy
-            )
-    else:
-        maker = clone(model)
-        # Its own, unless told otherwise; a posterior resamples nothing.
-        changes["unit"] = unit if isinstance(maker, Bootstrap) else None
-        if random_state is not None or maker.random_state is None:
-            changes["random_state"] = entropy
-    return maker.set_params(**{k: v for k, v in changes.items() if v is not None})  # type: ignore[no-any-return]
-
-
-def scale_by_distances(
-    maker: Bootstrap | Posterior, triplets: Triplets, values: Floats, normalise: bool, entropy: int
-) -> PerceptualScale:
-    """Embed the answers, whose objects are in order, and put the embeddings in order."""
-    ensemble = maker.fit(triplets).ensemble_
-    samples = _oriented(ensemble.samples[:, :, 0])
-    name, unit = type(maker.embedder).__name__, maker.unit_of(triplets)
-    estimate, jackknife, kind = None, None, "posterior"
-    if isinstance(maker, Bootstrap):
-        weighed = maker.weigh(triplets)
-        estimator = maker.settle(weighed).embedder
-        embedding = _embed(estimator, weighed, as_generator(entropy))
-        estimate = _oriented(embedding[None, :, 0])[0]
-        kind = "parametric" if maker.parametric else "bootstrap"
-        if kind == "bootstrap" and maker.fraction < 1.0:
-            kind = f"subsamples of {maker.fraction:.0%}"
-        elif kind == "bootstrap" and maker.fraction == 1.0:
-            jackknife = partial(_jackknife_distances, estimator, weighed, unit, embedding, entropy)
-    made = Made(
-        f"{name} in one dimension",
-        kind,
-        unit,
-        entropy,
-        triplets,
-        ensemble=ensemble,
-        jackknife=jackknife,
-    )
-    names, ill = triplets.names, ill_defined(samples)
-    scale = PerceptualScale(values, names, normalise, made, samples, estimate, ill_defined=ill)
-    warn_about_ends(scale)
-    return scale
-
-
-def scale_of_ensemble(
-    ensemble: Ensemble, order: Index, values: Floats, normalise: bool
-) -> PerceptualScale:
-    """Put the draws of a one-dimensional ensemble in order."""
-    d = ensemble.n_components  # speaks up where there are distances and no points
-    if d != 1:
-        raise InputError(
-            f"a scale has one dimension, and this ensemble has {d}; fit it with n_components=1, "
-            "such as Posterior(CKL(1)), or see estimate_dimension."
-        )
-    samples = _oriented(ensemble.samples[:, order, 0])
-    source = str(ensemble.provenance.get("source", "draws"))
-    made = Made("an ensemble in one dimension", f"from {source}", ensemble=ensemble)
-    names = None if ensemble.names is None else tuple(ensemble.names[k] for k in order)
-    ill = ill_defined(samples)
-    scale = PerceptualScale(values, names, normalise, made, samples, ill_defined=ill)
-    warn_about_ends(scale)
-    return scale
-
-
-def _oriented(samples: Floats) -> Floats:
-    """Samples (S, n) that rise with the order of the stimuli, the first stimulus at 0."""
-    rank = np.arange(samples.shape[1]) - 0.5 * (samples.shape[1] - 1)
-    sign = np.where(samples @ rank < 0.0, -1.0, 1.0)
-    turned = sign[:, None] * samples
-    return np.asarray(turned - turned[:, :1])
-
-
-def ill_defined(samples: Floats) -> float:
-    """Share of samples whose ends are out of order, or too close to divide by."""
-    return float(np.mean(samples[:, -1] < SHORTEST * np.ptp(samples, axis=1)))
-
-
-def _embed(
-    estimator: Embedder,
-    triplets: Triplets,
-    rng: np.random.Generator,
-    init: Floats | None = None,
-) -> Floats:
-    """The embedding (n, 1) of all answers; what is to be said of it, the replicates have said."""
-    found = estimator.solve(triplets, rng, init).embedding
-    return np.asarray(found - found.mean(axis=0))
-
-
-def _jackknife_distances(
-    estimator: Embedder, triplets: Triplets, unit: str, embedding: Floats, entropy: int
-) -> Jackknifed:
-    """Maps without one unit; without one group of units each, where there are many.
-
-    The skewness of sums over groups has the expectation of that over units, so that groups make
-    the acceleration noisier and not different.
-    """
-    units = find_units(triplets, unit)
-    shuffled = np.random.default_rng(seed_for(entropy, 2**32 - 1)).permutation(units.number)
-    groups = np.array_split(shuffled, min(units.number, GROUPS))
-
-    def fit(group: Index) -> Floats:
-        left = weights_without(triplets, units, group)
-        kept = left > 0.0
-        fewer = Triplets(triplets.array[kept], n_objects=triplets.n_objects, weights=left[kept])
-        found = _embed(estimator, fewer, np.random.default_rng(0), embedding)
-        return np.asarray(_oriented(found[None, :, 0])[0])
-
-    scales = np.array([fit(group) for group in groups])
-    return Jackknifed(scales, np.zeros(len(groups)), np.ones(len(groups)))
-
-
-def warn_about_ends(scale: PerceptualScale) -> None:
-    """Warn where the ends of a scale do not tell its size."""
-    if scale.ill_defined > TOLERATED:
-        instead = ", or use model='difference', which knows the order"
-        warnings.warn(
-            f"in {scale.ill_defined:.1%} of the samples the first and the last stimulus are out of "
-            "order, or close together, so that a scale normalised by them is wild there; look at "
-            "the scale before it is normalised, or collect more answers"
-            f"{instead if scale.made.task is None else ''}.",
-            DataWarning,
-            stacklevel=3,
-        )
-
-
-# --- perceptual scales: how a physical quantity looks to people (paper, sections 4.3 and 5.4) ---
-
 
 UNCERTAINTIES = ("bootstrap", "parametric", "posterior")
 UNITS = ("answer", "observer", "screen")
@@ -489,3 +269,222 @@ def _check(
             f"a scale has one dimension, and the model has {estimator.n_components}; use "
             f"{type(estimator).__name__}(1)."
         )
+
+
+# --- scales by distance models, which do not know that order ------------------------------------
+
+
+TOLERATED = 0.01  # share of samples with ends out of order that needs no warning
+GROUPS = 100  # refits for the acceleration of BCa, at most
+SHORTEST = 0.05  # least distance from first to last, as a share of the scale's length
+
+
+def maker_of(
+    model: Embedder | Bootstrap | Posterior,
+    uncertainty: str,
+    unit: str | None,
+    n_samples: int | None,
+    n_jobs: int | None,
+    progress: bool | None,
+    random_state: Seed,
+    entropy: int,
+) -> Bootstrap | Posterior:
+    """What makes the embeddings."""
+    changes: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "n_samples": n_samples}
+    if isinstance(model, Embedder):
+        if uncertainty == "posterior":
+            maker: Any = Posterior(clone(model), random_state=entropy)
+        else:
+            parametric = uncertainty == "parametric"
+            maker = Bootstrap(
+                clone(model), unit=unit or "answer", parametric=parametric, random_state=entropy
+            )
+    else:
+        maker = clone(model)
+        # Its own, unless told otherwise; a posterior resamples nothing.
+        changes["unit"] = unit if isinstance(maker, Bootstrap) else None
+        if random_state is not None or maker.random_state is None:
+            changes["random_state"] = entropy
+    return maker.set_params(**{k: v for k, v in changes.items() if v is not None})  # type: ignore[no-any-return]
+
+
+def scale_by_distances(
+    maker: Bootstrap | Posterior, triplets: Triplets, values: Floats, normalise: bool, entropy: int
+) -> PerceptualScale:
+    """Embed the answers, whose objects are in order, and put the embeddings in order."""
+    ensemble = maker.fit(triplets).ensemble_
+    samples = _oriented(ensemble.samples[:, :, 0])
+    name, unit = type(maker.embedder).__name__, maker.unit_of(triplets)
+    estimate, jackknife, kind = None, None, "posterior"
+    if isinstance(maker, Bootstrap):
+        weighed = maker.weigh(triplets)
+        estimator = maker.settle(weighed).embedder
+        embedding = _embed(estimator, weighed, as_generator(entropy))
+        estimate = _oriented(embedding[None, :, 0])[0]
+        kind = "parametric" if maker.parametric else "bootstrap"
+        if kind == "bootstrap" and maker.fraction < 1.0:
+            kind = f"subsamples of {maker.fraction:.0%}"
+        elif kind == "bootstrap" and maker.fraction == 1.0:
+            jackknife = partial(_jackknife_distances, estimator, weighed, unit, embedding, entropy)
+    made = Made(
+        f"{name} in one dimension",
+        kind,
+        unit,
+        entropy,
+        triplets,
+        ensemble=ensemble,
+        jackknife=jackknife,
+    )
+    names, ill = triplets.names, ill_defined(samples)
+    scale = PerceptualScale(values, names, normalise, made, samples, estimate, ill_defined=ill)
+    warn_about_ends(scale)
+    return scale
+
+
+def scale_of_ensemble(
+    ensemble: Ensemble, order: Index, values: Floats, normalise: bool
+) -> PerceptualScale:
+    """Put the draws of a one-dimensional ensemble in order."""
+    d = ensemble.n_components  # speaks up where there are distances and no points
+    if d != 1:
+        raise InputError(
+            f"a scale has one dimension, and this ensemble has {d}; fit it with n_components=1, "
+            "such as Posterior(CKL(1)), or see estimate_dimension."
+        )
+    samples = _oriented(ensemble.samples[:, order, 0])
+    source = str(ensemble.provenance.get("source", "draws"))
+    made = Made("an ensemble in one dimension", f"from {source}", ensemble=ensemble)
+    names = None if ensemble.names is None else tuple(ensemble.names[k] for k in order)
+    ill = ill_defined(samples)
+    scale = PerceptualScale(values, names, normalise, made, samples, ill_defined=ill)
+    warn_about_ends(scale)
+    return scale
+
+
+def _oriented(samples: Floats) -> Floats:
+    """Samples (S, n) that rise with the order of the stimuli, the first stimulus at 0."""
+    rank = np.arange(samples.shape[1]) - 0.5 * (samples.shape[1] - 1)
+    sign = np.where(samples @ rank < 0.0, -1.0, 1.0)
+    turned = sign[:, None] * samples
+    return np.asarray(turned - turned[:, :1])
+
+
+def ill_defined(samples: Floats) -> float:
+    """Share of samples whose ends are out of order, or too close to divide by."""
+    return float(np.mean(samples[:, -1] < SHORTEST * np.ptp(samples, axis=1)))
+
+
+def _embed(
+    estimator: Embedder,
+    triplets: Triplets,
+    rng: np.random.Generator,
+    init: Floats | None = None,
+) -> Floats:
+    """The embedding (n, 1) of all answers; what is to be said of it, the replicates have said."""
+    found = estimator.solve(triplets, rng, init).embedding
+    return np.asarray(found - found.mean(axis=0))
+
+
+def _jackknife_distances(
+    estimator: Embedder, triplets: Triplets, unit: str, embedding: Floats, entropy: int
+) -> Jackknifed:
+    """Maps without one unit; without one group of units each, where there are many.
+
+    The skewness of sums over groups has the expectation of that over units, so that groups make
+    the acceleration noisier and not different.
+    """
+    units = find_units(triplets, unit)
+    shuffled = np.random.default_rng(seed_for(entropy, 2**32 - 1)).permutation(units.number)
+    groups = np.array_split(shuffled, min(units.number, GROUPS))
+
+    def fit(group: Index) -> Floats:
+        left = weights_without(triplets, units, group)
+        kept = left > 0.0
+        fewer = Triplets(triplets.array[kept], n_objects=triplets.n_objects, weights=left[kept])
+        found = _embed(estimator, fewer, np.random.default_rng(0), embedding)
+        return np.asarray(_oriented(found[None, :, 0])[0])
+
+    scales = np.array([fit(group) for group in groups])
+    return Jackknifed(scales, np.zeros(len(groups)), np.ones(len(groups)))
+
+
+def warn_about_ends(scale: PerceptualScale) -> None:
+    """Warn where the ends of a scale do not tell its size."""
+    if scale.ill_defined > TOLERATED:
+        instead = ", or use model='difference', which knows the order"
+        warnings.warn(
+            f"in {scale.ill_defined:.1%} of the samples the first and the last stimulus are out of "
+            "order, or close together, so that a scale normalised by them is wild there; look at "
+            "the scale before it is normalised, or collect more answers"
+            f"{instead if scale.made.task is None else ''}.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+# --- stimuli, put in the order of their values --------------------------------------------------
+
+
+def read_with(answers: Any, n_stimuli: int | None) -> Triplets:
+    """Answers about as many objects as there are stimuli, mentioned or not."""
+    triplets = as_triplets(answers)
+    if n_stimuli is not None and triplets.names is None and n_stimuli > triplets.n_objects:
+        return as_triplets(triplets, n_stimuli)
+    return triplets
+
+
+def order_of(
+    stimuli: ArrayLike | Mapping[str, float] | None, n: int, names: tuple[str, ...] | None
+) -> tuple[Index, Floats]:
+    """The objects (n,) from the smallest stimulus to the largest, and their values."""
+    if stimuli is None:
+        return np.arange(n), np.arange(n, dtype=np.float64)
+    if isinstance(stimuli, Mapping):
+        if names is None:
+            raise InputError(
+                "stimuli are given by name, but the objects have no names; give an array in the "
+                "order of the objects."
+            )
+        if unknown := [name for name in names if name not in stimuli]:
+            raise InputError(f"there is no stimulus value for the object {unknown[0]!r}.")
+        stimuli = [stimuli[name] for name in names]
+    try:
+        values = np.asarray(stimuli, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("stimuli must be numbers, one for each object.") from error
+    if values.shape != (n,):
+        raise InputError(
+            f"stimuli must have one value for each of the {n} objects, got shape {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        bad = int(np.argmin(np.isfinite(values)))
+        label = label_of(bad, names)
+        raise InputError(f"the stimulus of object {label} is {values[bad]}, which is not a number.")
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    if (same := np.flatnonzero(np.diff(ordered) == 0.0)).size:
+        one, other = (label_of(int(order[k]), names) for k in (same[0], same[0] + 1))
+        raise InputError(
+            f"objects {one} and {other} have the same stimulus value {ordered[same[0]]:g}, so "
+            "their order is unknown; give every object a value of its own."
+        )
+    return order.astype(np.int64), ordered
+
+
+def label_of(number: int, names: tuple[str, ...] | None) -> str:
+    """What an error calls an object: by its name where it has one."""
+    return str(number) if names is None else repr(names[number])
+
+
+def renumber(triplets: Triplets, order: Index) -> Triplets:
+    """The same answers with objects numbered in the order of the stimuli, all of them asked."""
+    missing = np.setdiff1d(np.arange(len(order)), triplets.array)
+    if missing.size:
+        raise InputError(
+            f"object {label_of(int(missing[0]), triplets.names)} is in no comparison, so its "
+            "stimulus has no place on the scale; leave it out, or ask about it."
+        )
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    names = None if triplets.names is None else tuple(triplets.names[k] for k in order)
+    return restore(triplets._fields._replace(array=rank[triplets.array], names=names))
