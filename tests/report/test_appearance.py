@@ -22,10 +22,11 @@ def write_pictures(folder, names=NAMES, ending="png", size=(300, 200)):
     return folder
 
 
-def opened(address):
-    kind, _, coded = address.removeprefix("data:image/").partition(";base64,")
+def opened(thumbnail):
+    kind, _, coded = thumbnail.address.removeprefix("data:image/").partition(";base64,")
     image = Image.open(io.BytesIO(base64.b64decode(coded)))
     assert image.format == kind.upper()
+    assert image.size == thumbnail[1:]
     return image
 
 
@@ -108,7 +109,7 @@ def test_what_is_transparent_stays_so_and_what_is_secret_goes(tmp_path):
     cat, dog = read_appearance(["cat", "dog"], pictures=tmp_path).pictures
     assert opened(cat).getpixel((5, 5))[3] == 0
     assert opened(dog).size == (40, 60)
-    assert b"where I live" not in base64.b64decode(dog.partition(",")[2])
+    assert b"where I live" not in base64.b64decode(dog.address.partition(",")[2])
 
 
 def test_of_many_objects_pictures_are_smaller(tmp_path):
@@ -183,7 +184,7 @@ def test_a_page_and_a_folder_show_them(analysis, tmp_path):
     looks = read_appearance(analysis.names, groups, paths)
     text = page(analysis, looks)
     assert text.count('<img id="picture-') == 12
-    assert all(address in text for address in looks.pictures)
+    assert all(each.address in text for each in looks.pictures)
     assert "&lt;i&gt;one" in text
     assert "<i>one" not in text
     assert "--groups groups.csv --pictures pictures" in text

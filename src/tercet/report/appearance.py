@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tercet.errors import InputError
 from tercet.files import (
@@ -19,7 +19,7 @@ from tercet.files import (
 from tercet.io.inputfile import InputFile
 from tercet.text import closest, listed, shown
 
-__all__ = ["Appearance", "Groups", "Pictures", "read_appearance"]
+__all__ = ["Appearance", "Groups", "Pictures", "Thumbnail", "read_appearance"]
 
 PathLike = str | os.PathLike[str]
 Groups = Mapping[str, object] | Sequence[object] | PathLike
@@ -34,6 +34,14 @@ _SIDES = ((100, 160), (400, 96))  # up to so many objects, the longer side of a 
 _SMALLEST = 64
 
 
+class Thumbnail(NamedTuple):
+    """A small copy of a picture."""
+
+    address: str  # of an image that holds its own data
+    width: int  # pixels
+    height: int
+
+
 @dataclass(frozen=True)
 class Appearance:
     """What was given about the looks of objects, in the order of the objects.
@@ -41,12 +49,11 @@ class Appearance:
     Attributes
     ----------
     groups : tuple of str, or None
-    pictures : tuple of str, or None
-        Small copies, as the addresses of images that hold their own data.
+    pictures : tuple of Thumbnail, or None
     """
 
     groups: tuple[str, ...] | None = None
-    pictures: tuple[str, ...] | None = None
+    pictures: tuple[Thumbnail, ...] | None = None
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -106,7 +113,7 @@ def _read_groups(names: Sequence[str], groups: Groups) -> tuple[str, ...]:
 # --- pictures ---------------------------------------------------------------------------------
 
 
-def _read_pictures(names: Sequence[str], pictures: Pictures) -> tuple[str, ...]:
+def _read_pictures(names: Sequence[str], pictures: Pictures) -> tuple[Thumbnail, ...]:
     files: Mapping[str, PathLike]
     if isinstance(pictures, Mapping):
         files = pictures
@@ -150,8 +157,8 @@ def _look_in(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def _copy(path: PathLike, name: str, side: int) -> str:
-    """A small copy of a picture, without whatever else its file holds, as a data address."""
+def _copy(path: PathLike, name: str, side: int) -> Thumbnail:
+    """A small copy of a picture, without whatever else its file holds."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     whose = f"the picture of {shown(name)}, {os.fspath(path)},"
@@ -183,7 +190,7 @@ def _copy(path: PathLike, name: str, side: int) -> str:
     kind = "png" if small.mode == "RGBA" else "jpeg"
     small.save(written, kind, **({"optimize": True} if kind == "png" else {"quality": 85}))
     coded = base64.b64encode(written.getvalue()).decode("ascii")
-    return f"data:image/{kind};base64,{coded}"
+    return Thumbnail(f"data:image/{kind};base64,{coded}", *small.size)
 
 
 # --- names ------------------------------------------------------------------------------------

@@ -244,9 +244,8 @@
         transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(${((-180 * angle) / Math.PI).toFixed(2)})` });
       points[i].setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
       if (large) {
-        const { naturalWidth: wide, naturalHeight: high } = picture(i);
-        const ratio = large / Math.max(wide, high, 1);
-        const [width, height] = [(wide || 1) * ratio, (high || 1) * ratio];
+        const [wide, high] = ["width", "height"].map((side) => Number(picture(i).getAttribute(side)));
+        const [width, height] = [wide, high].map((length) => (large * length) / Math.max(wide, high));
         for (const each of points[i].children) set(each, { x: -width / 2, y: -height / 2, width, height });
       }
       parts[i] = [ellipse, points[i]];
@@ -497,8 +496,6 @@
       lookAlong();
       redraw();
     }).observe(drawing);
-    // Pictures have their sizes only when they are there.
-    for (const each of document.querySelectorAll("[id^=picture-]")) each.decode?.().then(redraw, () => {});
   } else {
     adopt();
     addEventListener("resize", hide);
