@@ -7,7 +7,7 @@ from pathlib import Path
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
     "project"
 ]
-IMPORTED_AS = {"scikit-learn": "sklearn", "arviz-stats": "arviz_stats"}
+IMPORTED_AS = {"scikit-learn": "sklearn", "arviz-stats": "arviz_stats", "pillow": "PIL"}
 FOR_DEVELOPERS = {"dev", "docs"}  # extras that the package itself never imports
 
 

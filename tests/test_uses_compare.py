@@ -173,7 +173,7 @@ def test_leaving_out_costs(fitted):
 @pytest.mark.parametrize("unit", ["comparison", "screen", "observer"])
 @pytest.mark.parametrize("method", ["loo", "kfold"])
 def test_no_unit_is_on_both_sides_of_a_fold(unit, method, monkeypatch):
-    T = answers(repeats=2, screens=np.arange(120) // 3, observers=np.arange(120) % 9)
+    T = answers(repeats=2, screens=np.arange(120) // 3, observers=np.arange(120) // 3 % 9)
     units = {
         "comparison": number_comparisons(T),
         "screen": T.screens,

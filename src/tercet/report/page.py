@@ -16,9 +16,10 @@ from markupsafe import Markup
 from tercet.analysis.result import Analysis
 from tercet.analysis.tables import tables
 from tercet.report.appearance import Appearance
+from tercet.report.frame import command, opening
 from tercet.report.pictures import draw_pictures
 from tercet.report.scene import scene
-from tercet.report.sections import command, opening, sections
+from tercet.report.sections import sections
 
 __all__ = ["page", "templates"]
 

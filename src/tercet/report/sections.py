@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import math
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import PureWindowsPath
 from typing import Any, NamedTuple
 
 from tercet.analysis.cautions import MISFIT, is_bold, is_calibrated, tell_calibration, tell_p
 from tercet.analysis.result import Analysis, Object
-from tercet.analysis.tables import tables
-from tercet.analysis.words import provisional, summary, tell_why_above
+from tercet.analysis.words import provisional, tell_why_above
 from tercet.answers.repeats import Disagreement
 from tercet.report.appearance import Appearance
+from tercet.report.frame import files_to_save
 from tercet.tables import Table
-from tercet.text import counted, percent, plural
+from tercet.text import counted, percent
 from tercet.uses.certainty import Claim
 from tercet.uses.compare.misfit import LackOfFit
 from tercet.uses.quality import AnswerCheck
@@ -26,7 +22,7 @@ from tercet.uses.quality.counts import Spread
 from tercet.uses.quality.guessing import CANNOT_TELL
 from tercet.uses.scale import GoodnessOfFit
 
-__all__ = ["CROWD", "Opening", "Section", "command", "opening", "sections", "tell_chance"]
+__all__ = ["CROWD", "Section", "sections", "tell_chance"]
 
 CROWD = 80  # objects, beyond which a map of all ellipses would be a blot: it shows points
 MOST_FLAGGED = 8  # observers who are named one by one
@@ -44,18 +40,6 @@ class Section:
     title: str
     paragraphs: list[str] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)  # what else its template shows
-
-
-class Opening(NamedTuple):
-    """The top of the page."""
-
-    title: str  # of the window
-    file: str
-    heading: str
-    lead: str
-    figures: list[tuple[str, str]]  # the numbers that matter most, and what they are
-    summary: list[str]
-    cautions: tuple[str, ...]
 
 
 class Ask(NamedTuple):
@@ -76,14 +60,6 @@ class Fact(NamedTuple):
     probability: float
     shown: str
     asked: str
-
-
-class File(NamedTuple):
-    """A table to save."""
-
-    name: str
-    link: str
-    title: str
 
 
 def sections(analysis: Analysis, looks: Appearance) -> list[Section]:
@@ -107,117 +83,10 @@ def sections(analysis: Analysis, looks: Appearance) -> list[Section]:
             "downloads",
             "Tables to save",
             ["Each is a part of this page; nothing is fetched."],
-            {"files": list(_files(analysis))},
+            {"files": list(files_to_save(analysis))},
         ),
     )
     return [section for section in made if section is not None]
-
-
-# --- opening and end --------------------------------------------------------------------------
-
-
-def opening(analysis: Analysis) -> Opening:
-    """Everything above the first section."""
-    kind = "scale" if analysis.n_components == 1 else "map"
-    count = len(analysis.objects)
-    certain = "provisional" if analysis.is_provisional else "and how certain it is"
-    lead, *others = summary(analysis)
-    return Opening(
-        title=f"{file_name(analysis)}: a {kind} of {count} objects",
-        file=file_name(analysis),
-        heading=f"A {kind} of {count} objects, {certain}",
-        lead=lead,
-        figures=list(_figures(analysis)),
-        summary=others,
-        cautions=analysis.cautions,
-    )
-
-
-def file_name(analysis: Analysis) -> str:
-    """The name of the file without its folders, which are nobody's business."""
-    return PureWindowsPath(analysis.reading.path).name or "answers"
-
-
-def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
-    """The few numbers that matter most, and what they are."""
-    counts, held_out, ceiling = analysis.check.counts, analysis.held_out, analysis.check.ceiling
-    yield _many(counts.answers), "answers"
-    if counts.observers is not None:
-        yield f"{counts.observers}", plural(counts.observers, "observer")
-    d = analysis.n_components
-    yield f"{d}", f"{plural(d, 'dimension')}{_how_found(analysis)}"
-    if not analysis.is_provisional:
-        level = percent(analysis.settings.level)
-        share = f"{100 * analysis.certainty.share:.0f} %"
-        yield share, f"of all comparisons are more than {level} certain"
-    if held_out is not None:
-        best = ""
-        if ceiling is not None:
-            low, high = (f"{100 * end:.0f}" for end in ceiling.accuracy_interval)
-            best = f"; the noise ceiling of repeated ones lies between {low} and {high} %"
-        share = f"{100 * held_out.accuracy:.0f} %"
-        yield share, f"of held-out answers predicted correctly{best}"
-
-
-def _how_found(analysis: Analysis) -> str:
-    """What is to be known beside the number of dimensions, where it was estimated."""
-    found, said = analysis.dimension, ""
-    if found is None:
-        return ""
-    if found.dimension is None:
-        said = " shown; how many are needed is not decided"
-    elif found.verdict == "at least":
-        said = ", perhaps more"
-    if found.n_answers < analysis.check.counts.answers:
-        said += f"; estimated from {_many(found.n_answers)} of the answers"
-    return said
-
-
-def _many(count: int) -> str:
-    return f"{count:,}".replace(",", "\u202f")  # a narrow space between thousands
-
-
-def _files(analysis: Analysis) -> Iterator[File]:
-    """Every table as CSV, and everything as JSON; names are in them exactly as in the file."""
-    for key, table in tables(analysis).items():
-        count = counted(len(table.rows), "row")
-        yield File(f"{key}.csv", _link("text/csv", table.csv()), f"{table.title} ({count})")
-    everything = json.dumps(analysis.to_dict(), allow_nan=False)
-    link = _link("application/json", everything)
-    yield File("report.json", link, "Everything, for programs")
-
-
-def _link(kind: str, content: str) -> str:
-    coded = base64.b64encode(content.encode("utf-8", "replace")).decode("ascii")
-    return f"data:{kind};charset=utf-8;base64,{coded}"
-
-
-def command(analysis: Analysis, looks: Appearance) -> str:
-    """The command that makes the page again; empty of answers that come from no file."""
-    if not analysis.reading.path:
-        return ""
-    settings = analysis.settings
-    words = ["tercet", "report", file_name(analysis), "--format", analysis.reading.format]
-    if analysis.reading.columns:
-        pairs = (f"{word}={title}" for word, title in analysis.reading.columns.items())
-        words += ["--columns", ",".join(pairs)]
-    if analysis.reading.named:
-        words += ["--names", "names.txt"]
-    if analysis.reading.left_out:
-        words += ["--leave-out", ",".join(analysis.reading.left_out)]
-    words += ["--skip-invalid"] if analysis.reading.skip_invalid else []
-    if settings.dimension is not None:
-        words += ["--dim", str(settings.dimension)]
-    if settings.dimensions is not None:
-        words += ["--dimensions", ",".join(map(str, settings.dimensions))]
-    if settings.samples is not None:
-        words += ["--samples", str(settings.samples)]
-    if settings.uncertainty is not None:
-        words += ["--uncertainty", settings.uncertainty]
-    words += ["--groups", "groups.csv"] if looks.groups else []
-    words += ["--pictures", "pictures"] if looks.pictures else []
-    words += ["--level", f"{settings.level:g}", "--questions", str(settings.questions)]
-    return shlex.join([*words, "--seed", str(settings.seed), "-o", "report.html"])
 
 
 # --- the map ----------------------------------------------------------------------------------

@@ -108,6 +108,7 @@ def estimate_dimension(
     The recommendation goes up in two stages, see `tercet.uses.dimension.rule`.
     """
     answers = as_triplets(triplets, n_objects)
+    check_dimensions(dimensions, answers)
     warn_about(answers, stacklevel=2)
     if isinstance(posterior, Posterior) and posterior.unit == "answer":
         warn_about_screens(answers, "are taken as independent here", "leave unit='answer' out")
