@@ -21,7 +21,7 @@ ensemble = posterior.fit(tc.Triplets(rows, names=names)).ensemble_
 axes = tc.plots.plot_pairs(ensemble)
 
 # %%
-# `plot_distances` shows the expected distances of all pairs, for any number of dimensions. Objects are
-# ordered so that similar ones are adjacent.
+# `plot_distances` shows the expected distances of all pairs, for any number of dimensions. Objects
+# are ordered so that similar ones are adjacent.
 
 ax = tc.plots.plot_distances(ensemble)
