@@ -19,3 +19,9 @@ rows = tc.simulate.noisy_triplets(points, 2000, noise=0.2, replace=True, random_
 posterior = tc.Posterior(tc.CKL(3), learn=("exponent", "mu"), n_samples=500, random_state=0)
 ensemble = posterior.fit(tc.Triplets(rows, names=names)).ensemble_
 axes = tc.plots.plot_pairs(ensemble)
+
+# %%
+# `plot_distances` shows the expected distances of all pairs, for any number of dimensions. Objects
+# are ordered so that similar ones are adjacent.
+
+ax = tc.plots.plot_distances(ensemble)
