@@ -20,9 +20,7 @@ import tercet as tc
 from tercet.arrays import Floats
 from tercet.posterior.draw import SUPERCHAINS, build_target, draw
 from tercet.posterior.mode import find_modes, jittered
-from tercet.running.threads import (
-    count_threads,
-)
+from tercet.running.threads import count_threads
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 N, D, M, NOISE = 50, 2, 2_000, 0.3

@@ -12,9 +12,7 @@ import numpy as np
 
 from benchmarks.peer import ROOT
 from tercet import datasets
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
 
 

@@ -11,9 +11,7 @@ import tercet as tc
 from benchmarks.report import Line, Section, duration, times
 from benchmarks.setting import Setting, Timed, take_turns, timed
 from tercet.arrays import Floats
-from tercet.paper.figure2 import (
-    training_set,
-)
+from tercet.paper.figure2 import training_set
 from tercet.paper.methods import mixture
 from tercet.paper.settings import FULL, QUICK
 

@@ -19,9 +19,7 @@ from benchmarks.kernels import SPREAD
 from benchmarks.peer import ROOT
 from benchmarks.report import NONE, Line, Section, Table, duration
 from benchmarks.setting import Setting, timed
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.engine.fit import Objective, evaluate
 from tercet.engine.problem import build_problem
 from tercet.estimators import STE

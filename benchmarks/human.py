@@ -12,9 +12,7 @@ from sklearn.base import clone
 from benchmarks import data
 from benchmarks.report import NONE, Line, Section, Table, duration, times
 from benchmarks.setting import Setting, timed
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
 from tercet.metrics import triplet_error

@@ -14,15 +14,11 @@ from studies.methods import Make, log_ratio, posterior
 from studies.report import NONE, Goal, Section, Table, short
 from studies.setting import Setting
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.estimators import STE
 from tercet.metrics import squared_distances
-from tercet.uses.abstain import (
-    choose_threshold,
-)
+from tercet.uses.abstain import choose_threshold
 
 VERSION = 1  # raise it when the product changes what is measured here
 N, ANSWERS, HELD_OUT = 30, 1000, 1000

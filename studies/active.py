@@ -17,18 +17,12 @@ from studies.plots import FOLDER
 from studies.report import NONE, Goal, Image, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet import datasets, simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.estimators import CKL
-from tercet.plots.learning import (
-    plot_learning,
-)
+from tercet.plots.learning import plot_learning
 from tercet.posterior import Posterior
-from tercet.uses.active.candidates import (
-    number,
-)
+from tercet.uses.active.candidates import number
 from tercet.uses.active.loop import ActiveLoop, Record
 
 VERSION = 1  # raise it when the product changes what is measured here

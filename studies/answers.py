@@ -10,9 +10,7 @@ import numpy as np
 from benchmarks.data import Ints, load_from
 
 from tercet import datasets
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 
 
 class People(NamedTuple):

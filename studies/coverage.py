@@ -16,16 +16,12 @@ from studies.setting import Setting
 from studies.worlds import MODELS, World, size
 from tercet import simulate
 from tercet.align import procrustes
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
 from tercet.estimators import STE, TSTE
-from tercet.posterior.priors import (
-    VARIANCE,
-)
+from tercet.posterior.priors import VARIANCE
 
 VERSION = 2  # raise it when the product changes what is measured here
 N, D, LEVEL = 20, 2, 0.95

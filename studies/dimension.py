@@ -13,18 +13,13 @@ from scipy import stats
 from studies.cells import Cell, Result, collect
 from studies.report import Goal, Section, Table, short
 from studies.setting import Setting
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.bootstrap import Bootstrap
 from tercet.estimators import STE
 from tercet.posterior import Posterior
 from tercet.simulate import noisy_triplets
 from tercet.uses.dimension import estimate_dimension
-from tercet.uses.dimension.evidence import (
-    first_not_rejected,
-)
+from tercet.uses.dimension.evidence import first_not_rejected
 
 VERSION = 2  # raise it when the product changes what is measured here
 DIMENSIONS = (1, 2, 3, 5)

@@ -13,9 +13,7 @@ from studies.cells import Cell, Result, collect
 from studies.methods import health, posterior
 from studies.report import Goal, Section, Table, short, with_error
 from studies.setting import Setting
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, STE, TSTE
 from tercet.metrics import log_loss, squared_distances

@@ -20,12 +20,8 @@ from typing import Any
 import numpy as np
 
 import tercet as tc
-from tercet.makers import (
-    Maker,
-)
-from tercet.running import (
-    checkpoint as rows,
-)
+from tercet.makers import Maker
+from tercet.running import checkpoint as rows
 
 SHORT: dict[str, Any] = {"n_samples": 150, "n_chains": 3, "random_state": 1}
 KINDS: dict[str, Callable[[], Maker]] = {

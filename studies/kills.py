@@ -15,9 +15,7 @@ from studies.cells import ROOT, Cell, Result, collect
 from studies.killing import KINDS
 from studies.report import Goal, Section, Table
 from studies.setting import Setting
-from tercet.makers import (
-    Maker,
-)
+from tercet.makers import Maker
 
 VERSION = 1  # raise it when the product changes what is measured here
 KILLS, QUICK_KILLS = 10, 2  # of every kind of run

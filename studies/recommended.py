@@ -13,9 +13,7 @@ from studies.methods import QUIET, Maker
 from studies.report import Section, Table
 from studies.setting import Setting
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble

@@ -17,17 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.models import CKLModel, Model
 from tercet.posterior.draw import Drawn, Plan, draw
-from tercet.posterior.priors import (
-    Learn,
-    NormalPrior,
-    check_learn,
-)
+from tercet.posterior.priors import Learn, NormalPrior, check_learn
 from tercet.simulate import answers_from_model, random_comparisons
 
 Ranks = dict[str, NDArray[np.int64]]

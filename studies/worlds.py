@@ -10,9 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.metrics import squared_distances
 from tercet.models import Model, STEModel, TSTEModel

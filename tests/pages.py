@@ -27,9 +27,7 @@ from llvmlite import binding
 
 from tercet.cli import main
 from tercet.cli.main import build_parser
-from tercet.demo import (
-    NAMES,
-)
+from tercet.demo import NAMES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

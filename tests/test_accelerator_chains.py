@@ -9,12 +9,8 @@ from scipy import stats
 from tests.statistical import test_samplers as known
 
 import tercet as tc
-from tercet.accelerator import (
-    sampling,
-)
-from tercet.accelerator import (
-    sampling as lockstep,
-)
+from tercet.accelerator import sampling
+from tercet.accelerator import sampling as lockstep
 from tercet.accelerator.device import PLATFORM
 from tercet.accelerator.sampling import Kept, Tuned, refined
 from tercet.errors import InputError, TercetError

@@ -8,15 +8,8 @@ import pytest
 from tercet.analysis import cautions
 from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.uses.compare.comparison import (
-    LackOfFit,
-)
-from tercet.uses.dimension.evidence import (
-    NOTHING,
-    DimensionEstimate,
-    DimensionRow,
-    Measured,
-)
+from tercet.uses.compare.comparison import LackOfFit
+from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured
 from tercet.uses.predict import HeldOut
 
 

@@ -14,9 +14,7 @@ from tercet.bootstrap.resampling import draw_answers, find_units, resample
 from tercet.engine import backend, fit
 from tercet.engine.fit import Descent
 from tercet.errors import ConvergenceWarning, DataWarning, InputError, SeparableWarning, TercetError
-from tercet.running.provenance import (
-    seed_for,
-)
+from tercet.running.provenance import seed_for
 from tercet.simulate import gaussian_mixture, noisy_triplets, true_triplets
 
 POINTS = gaussian_mixture(12, random_state=0)[0]
@@ -336,10 +334,7 @@ def test_short_batches_share_a_task(count, batch, size, n_workers, expected):
 
 
 def test_arrays_that_come_read_only_are_not_compiled_for_anew():
-    from tercet.engine.backend import (
-        pack,
-        unpack,
-    )
+    from tercet.engine.backend import pack, unpack
     from tercet.engine.descent import descend_subsets
     from tercet.engine.problem import build_problem
 

@@ -12,20 +12,10 @@ import numpy as np
 import pytest
 
 from tercet.errors import DataWarning, InputError, TercetError
-from tercet.running import (
-    checkpoint as file,
-)
-from tercet.running import (
-    checkpoint as opening,
-)
-from tercet.running import (
-    checkpoint as rows,
-)
-from tercet.running.checkpoint import (
-    NOTHING_KEPT,
-    fingerprint,
-    open_checkpoint,
-)
+from tercet.running import checkpoint as file
+from tercet.running import checkpoint as opening
+from tercet.running import checkpoint as rows
+from tercet.running.checkpoint import NOTHING_KEPT, fingerprint, open_checkpoint
 
 SETTINGS = {"class": "Maker", "n": 3, "estimator": {"class": "STE", "penalty": 0.5}}
 DATA = {"comparisons": np.arange(6).reshape(2, 3), "weights": None}

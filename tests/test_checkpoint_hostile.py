@@ -15,18 +15,10 @@ from studies.killing import bits
 import tercet as tc
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
-from tercet.running import (
-    checkpoint as file,
-)
-from tercet.running import (
-    checkpoint as opening,
-)
-from tercet.running import (
-    checkpoint as rows,
-)
-from tercet.running.checkpoint import (
-    Checkpoint,
-)
+from tercet.running import checkpoint as file
+from tercet.running import checkpoint as opening
+from tercet.running import checkpoint as rows
+from tercet.running.checkpoint import Checkpoint
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # forged numbers may overflow on their way

@@ -11,15 +11,9 @@ import tercet as tc
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
 from tercet.posterior import chains, mode
-from tercet.running import (
-    checkpoint as opening,
-)
-from tercet.running import (
-    checkpoint as rows,
-)
-from tercet.running.checkpoint import (
-    Checkpoint,
-)
+from tercet.running import checkpoint as opening
+from tercet.running import checkpoint as rows
+from tercet.running.checkpoint import Checkpoint
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 # Chains as short as here are told so; what is tested does not depend on it.

@@ -25,14 +25,7 @@ from tercet.cli.common import (
 )
 from tercet.cli.files import input_file, output_file, output_place
 from tercet.cli.main import INTERRUPTED, build_parser
-from tercet.cli.output import (
-    Result,
-    emit,
-    harmless,
-    one_line,
-    printable,
-    with_options,
-)
+from tercet.cli.output import Result, emit, harmless, one_line, printable, with_options
 from tercet.errors import DataWarning, InputError, TercetError
 
 

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.cli import main, plan
 from tercet.io import write_triplets
-from tercet.uses.plan.worlds import (
-    MEASURES,
-    SHAPES,
-)
+from tercet.uses.plan.worlds import MEASURES, SHAPES
 
 SMALL = ["--answers", "30,60", "--repeats", "6", "--jobs", "1", "--quiet"]
 

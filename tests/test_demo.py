@@ -7,14 +7,7 @@ import pytest
 from tests.pages import REMAKE, ROOT, compare, remake, same_machine, steps
 
 from tercet import demo
-from tercet.demo import (
-    GUESSER,
-    N_OBSERVERS,
-    N_SHARED,
-    draw_both,
-    look,
-    make_world,
-)
+from tercet.demo import GUESSER, N_OBSERVERS, N_SHARED, draw_both, look, make_world
 from tercet.ensemble import Ensemble
 from tercet.io import read_triplets
 from tercet.metrics import satisfied

@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
 
-from tercet.answers.diagnosis import (
-    diagnose,
-    warn_about,
-)
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.diagnosis import diagnose, warn_about
+from tercet.answers.triplets import Triplets
 from tercet.errors import DataWarning
 
 NAMES = ("ape", "bee", "cat", "dog", "elk")

@@ -13,10 +13,7 @@ from tests.pages import DOCS, run_page
 
 import tercet as tc
 from tercet.cli import main
-from tercet.demo import (
-    GUESSER,
-    make_world,
-)
+from tercet.demo import GUESSER, make_world
 
 TUTORIAL = DOCS / "tutorial.md"
 HOWTOS = sorted((DOCS / "howto").glob("*.md"))

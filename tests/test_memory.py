@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet import (
-    simulate,
-)
+from tercet import simulate
 from tercet.errors import InputError
 from tercet.io.cblearn import to_cblearn
-from tercet.running import (
-    memory,
-)
+from tercet.running import memory
 
 MANY = 100_000
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]])

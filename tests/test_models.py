@@ -20,9 +20,7 @@ from tercet.models import (
     domains,
     known_models,
 )
-from tercet.posterior.priors import (
-    check_learn,
-)
+from tercet.posterior.priors import check_learn
 
 LIKELIHOODS = [
     *(known_models()[name]() for name in PROBABILITIES),

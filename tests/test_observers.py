@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.answers.checks import (
-    label_observers,
-    match_observers,
-    settle_observers,
-)
+from tercet.answers.checks import label_observers, match_observers, settle_observers
 
 
 def test_labels_are_one_for_numbers_and_text():

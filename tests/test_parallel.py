@@ -5,11 +5,7 @@ import numpy as np
 import pytest
 
 from tercet.errors import InputError
-from tercet.running.threads import (
-    count_threads,
-    in_order,
-    threads_at_most,
-)
+from tercet.running.threads import count_threads, in_order, threads_at_most
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -12,9 +12,7 @@ from tercet.ensemble import Ensemble
 from tercet.errors import InputError, TercetError
 from tercet.metrics import reliability_table
 from tercet.plots import plot_map, plot_pairs, plot_reliability
-from tercet.plots.maps import (
-    principal_axes,
-)
+from tercet.plots.maps import principal_axes
 
 
 def dots(ax):

@@ -16,11 +16,7 @@ from tercet.models import CKLModel
 from tercet.plots.axes import COLOURS
 from tercet.uses.active.loop import Record
 from tercet.uses.compare.comparison import Comparison, ModelScore
-from tercet.uses.dimension.evidence import (
-    DimensionEstimate,
-    DimensionRow,
-    Measured,
-)
+from tercet.uses.dimension.evidence import DimensionEstimate, DimensionRow, Measured
 from tercet.uses.scale.goodness import GoodnessOfFit
 
 pytestmark = pytest.mark.usefixtures("headless")

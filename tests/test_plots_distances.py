@@ -5,10 +5,7 @@ from matplotlib.figure import Figure
 from tercet import Ensemble
 from tercet.errors import InputError
 from tercet.plots import plot_distances
-from tercet.plots.maps import (
-    MOST_NAMES,
-    expected_distances,
-)
+from tercet.plots.maps import MOST_NAMES, expected_distances
 
 
 def clusters(n=12, d=4, size=50, seed=0):

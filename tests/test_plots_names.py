@@ -13,16 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tercet.ensemble import Ensemble
-from tercet.plots import (
-    axes as fonts,
-)
-from tercet.plots import (
-    plot_map,
-)
-from tercet.plots.axes import (
-    drawable,
-    families,
-)
+from tercet.plots import axes as fonts
+from tercet.plots import plot_map
+from tercet.plots.axes import drawable, families
 from tercet.plots.names import find_ends, find_places
 
 HARD = [

@@ -11,9 +11,7 @@ from tercet.ensemble import averages
 from tercet.errors import InputError
 from tercet.models import CKLModel, SOEModel
 from tercet.plots import plot_shepard, plot_uncertainty
-from tercet.plots.predictions import (
-    shepard,
-)
+from tercet.plots.predictions import shepard
 
 N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 2))

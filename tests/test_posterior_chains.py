@@ -13,12 +13,7 @@ from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.elliptical import Matrices
 from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
 from tercet.posterior.mode import find_mode, find_modes, fix_scale, jittered
-from tercet.posterior.priors import (
-    DistancePrior,
-    NormalPrior,
-    check_learn,
-    first_theta,
-)
+from tercet.posterior.priors import DistancePrior, NormalPrior, check_learn, first_theta
 from tercet.simulate import noisy_triplets
 
 N, D = 6, 2

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior.draw import Plan, build_target
-from tercet.posterior.priors import (
-    NormalPrior,
-    check_learn,
-)
+from tercet.posterior.priors import NormalPrior, check_learn
 from tercet.posterior.target import constants, energy_and_gradient, split_energy
 from tercet.simulate import random_comparisons
 

@@ -10,13 +10,7 @@ import scipy
 
 import tercet as tc
 from tercet.errors import InputError
-from tercet.running.provenance import (
-    as_generator,
-    describe,
-    entropy_of,
-    record,
-    seed_for,
-)
+from tercet.running.provenance import as_generator, describe, entropy_of, record, seed_for
 
 # ---- seeds
 

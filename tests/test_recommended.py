@@ -5,24 +5,13 @@ import pytest
 from sklearn.base import clone
 
 import tercet as tc
-from tercet import (
-    makers as recommended,
-)
-from tercet.answers import (
-    diagnosis,
-)
+from tercet import makers as recommended
+from tercet.answers import diagnosis
 from tercet.answers.screens import weigh_screens
 from tercet.errors import InputError
-from tercet.makers import (
-    LEARNED,
-    chain_sizes,
-)
-from tercet.posterior.posterior import (
-    model_at_maximum,
-)
-from tercet.posterior.priors import (
-    check_learn,
-)
+from tercet.makers import LEARNED, chain_sizes
+from tercet.posterior.posterior import model_at_maximum
+from tercet.posterior.priors import check_learn
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 # Chains as short as here are told so; what is tested does not depend on it.

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.bootstrap.resampling import (
-    Outcome,
-    Replicates,
-    classify,
-    warn_about_replicates,
-)
+from tercet.bootstrap.resampling import Outcome, Replicates, classify, warn_about_replicates
 from tercet.engine.fit import Fit
 from tercet.errors import ConvergenceWarning, SeparableWarning
 from tercet.simulate import gaussian_mixture, true_triplets

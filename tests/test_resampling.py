@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.bootstrap.resampling import (
-    Replicates,
-    draw_answers,
-    find_units,
-    resample,
-    sample_size,
-)
+from tercet.bootstrap.resampling import Replicates, draw_answers, find_units, resample, sample_size
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 ANSWERS = noisy_triplets(gaussian_mixture(12, random_state=0)[0], 400, noise=0.5, random_state=0)

@@ -16,12 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import tercet as tc
-from tercet.answers import (
-    streams as streamed,
-)
-from tercet.answers.diagnosis import (
-    diagnose,
-)
+from tercet.answers import streams as streamed
+from tercet.answers.diagnosis import diagnose
 from tercet.bootstrap import streamed as replicates_of_streams
 from tercet.engine import blocks
 from tercet.engine.blocks import loss_over_blocks, spectral_start_of_blocks

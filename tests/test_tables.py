@@ -9,9 +9,7 @@ import pytest
 
 from tercet.errors import InputError
 from tercet.tables import DEEPEST, Table, json_ready, parse_json, table_of, to_csv, to_json
-from tercet.uses.dimension.evidence import (
-    Measured,
-)
+from tercet.uses.dimension.evidence import Measured
 
 TABLE = Table("Pets", ["name", "x"], [["a|b", "1.5"], ["cat", None]])
 

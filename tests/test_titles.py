@@ -5,15 +5,8 @@ import pandas as pd
 import pytest
 from tests.io.examples import parquet
 
-from tercet.answers.titles import (
-    OBSERVERS,
-    find_observer,
-    is_missing,
-    plain_title,
-)
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.titles import OBSERVERS, find_observer, is_missing, plain_title
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets
 

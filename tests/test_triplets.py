@@ -11,10 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score, train_test_split
 from sklearn.utils import _safe_indexing, resample
 
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.errors import InputError
 
 NAMES = ("ape", "bee", "cat", "dog", "elk")

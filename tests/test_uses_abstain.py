@@ -9,9 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tercet as tc
 from tercet.metrics import reliability_table
 from tercet.models import STEModel
-from tercet.plots.predictions import (
-    plot_risk_coverage,
-)
+from tercet.plots.predictions import plot_risk_coverage
 from tercet.simulate import answers_from_model, random_comparisons
 from tercet.uses.abstain import (
     fewest,

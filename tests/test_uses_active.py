@@ -9,12 +9,7 @@ from tercet import DataWarning, Ensemble, InputError
 from tercet.models import CKLModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import all_comparisons, noisy_triplets, true_triplets
 from tercet.uses.active import ActiveLoop, Suggestions, scores, suggest
-from tercet.uses.active.candidates import (
-    STRATEGIES,
-    Candidates,
-    comparisons,
-    number,
-)
+from tercet.uses.active.candidates import STRATEGIES, Candidates, comparisons, number
 
 N, D, S = 9, 2, 12
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis")
@@ -768,10 +763,7 @@ def test_answers_sent_twice_are_not_counted_twice():
 def test_the_learning_curve_is_drawn():
     from matplotlib import pyplot
 
-    from tercet.plots.learning import (
-        learning,
-        plot_learning,
-    )
+    from tercet.plots.learning import learning, plot_learning
 
     loops = {s: [loop_of(s, score=TRUTH, random_state=r).run(2) for r in range(2)]
              for s in ("random", "uncertainty")}  # fmt: skip
@@ -800,9 +792,7 @@ def test_the_learning_curve_is_drawn():
 
 
 def test_curves_of_different_rounds_are_laid_over_each_other():
-    from tercet.plots.learning import (
-        learning,
-    )
+    from tercet.plots.learning import learning
     from tercet.uses.active.loop import Record
 
     def curve(*points):

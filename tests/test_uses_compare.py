@@ -15,28 +15,12 @@ import tercet as tc
 from tercet.answers.questions import number_comparisons
 from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.models import STEModel
-from tercet.plots.models import (
-    plot_models,
-)
-from tercet.uses import (
-    predict as predictive,
-)
-from tercet.uses.compare import (
-    models as crossval,
-)
-from tercet.uses.compare.comparison import (
-    ModelScore,
-    clearly_worse,
-    deviance,
-    lack_of_fit,
-)
+from tercet.plots.models import plot_models
+from tercet.uses import predict as predictive
+from tercet.uses.compare import models as crossval
+from tercet.uses.compare.comparison import ModelScore, clearly_worse, deviance, lack_of_fit
 from tercet.uses.compare.models import name_models
-from tercet.uses.predict import (
-    held_out,
-    leave_one_out,
-    mean_per_answer,
-    stacking_weights,
-)
+from tercet.uses.predict import held_out, leave_one_out, mean_per_answer, stacking_weights
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
 

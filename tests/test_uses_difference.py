@@ -8,19 +8,10 @@ from scipy import optimize, stats
 from scipy.special import log_expit, log_ndtr
 
 from tercet.answers.questions import Questions, find_questions
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
-from tercet.uses.scale import (
-    difference as kernels,
-)
-from tercet.uses.scale.difference import (
-    LINKS,
-    check_design,
-    fit_counts,
-    probability,
-)
+from tercet.uses.scale import difference as kernels
+from tercet.uses.scale.difference import LINKS, check_design, fit_counts, probability
 from tercet.uses.scale.resampling import fit_all, jackknife
 
 LOG_CDF = {"probit": log_ndtr, "logit": log_expit, "cauchit": stats.cauchy.logcdf}

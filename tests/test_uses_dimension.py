@@ -15,9 +15,7 @@ from tercet import InputError
 from tercet.answers.questions import number_units
 from tercet.models import STEModel
 from tercet.uses.dimension import estimate as module
-from tercet.uses.dimension.estimate import (
-    check_dimensions,
-)
+from tercet.uses.dimension.estimate import check_dimensions
 from tercet.uses.dimension.evidence import (
     NATS,
     NOTHING,

@@ -7,9 +7,7 @@ from scipy.stats import binom, norm
 
 from tercet import simulate
 from tercet.answers.screens import screen_weights
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
@@ -17,18 +15,8 @@ from tercet.estimators import CKL, SOE, STE
 from tercet.metrics import satisfied
 from tercet.posterior import Posterior
 from tercet.uses.plan import AnswerPlan, Needed, PlanRow, plan_answers
-from tercet.uses.plan.result import (
-    crossing,
-    fewest_worlds,
-    needed_answers,
-)
-from tercet.uses.plan.worlds import (
-    MEASURES,
-    answers_in,
-    best_agreement,
-    drawn_world,
-    made_world,
-)
+from tercet.uses.plan.result import crossing, fewest_worlds, needed_answers
+from tercet.uses.plan.worlds import MEASURES, answers_in, best_agreement, drawn_world, made_world
 
 QUICK = {"maker": Posterior(STE(), sampler="laplace", n_samples=100), "repeats": 6}
 

@@ -12,9 +12,7 @@ from tercet.errors import DataWarning, InputError
 from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
 from tercet.uses.quality import check_answers
-from tercet.uses.quality.counts import (
-    compare_observers,
-)
+from tercet.uses.quality.counts import compare_observers
 from tercet.uses.quality.observers import (
     answers_needed,
     at_least,

@@ -5,10 +5,7 @@ import numpy as np
 import tercet as tc
 from tercet.models import STEModel
 from tercet.posterior.draw import Plan, build_target
-from tercet.posterior.priors import (
-    NormalPrior,
-    check_learn,
-)
+from tercet.posterior.priors import NormalPrior, check_learn
 from tercet.simulate import answers_from_model, random_comparisons
 from tercet.uses.scale.difference import probability
 

@@ -13,16 +13,9 @@ if TYPE_CHECKING:
 
     from tercet import align, datasets, metrics, plots, simulate
     from tercet.analysis import Analysis, analyse
-    from tercet.answers.diagnosis import (
-        diagnose,
-    )
-    from tercet.answers.streams import (
-        StreamedTriplets,
-    )
-    from tercet.answers.triplets import (
-        Triplets,
-        as_triplets,
-    )
+    from tercet.answers.diagnosis import diagnose
+    from tercet.answers.streams import StreamedTriplets
+    from tercet.answers.triplets import Triplets, as_triplets
     from tercet.bootstrap import Bootstrap
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError

@@ -14,18 +14,9 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.accelerator.device import WORTH_IT, check_device, find_device
-from tercet.answers.diagnosis import (
-    warn_about,
-)
-from tercet.answers.streams import (
-    StreamedTriplets,
-    blocks_of,
-)
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-    restore,
-)
+from tercet.answers.diagnosis import warn_about
+from tercet.answers.streams import StreamedTriplets, blocks_of
+from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
@@ -35,13 +26,8 @@ from tercet.engine.problem import Problem, build_problem
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models import Model
-from tercet.running.memory import (
-    need_memory,
-)
-from tercet.running.provenance import (
-    Seed,
-    as_generator,
-)
+from tercet.running.memory import need_memory
+from tercet.running.provenance import Seed, as_generator
 from tercet.text import shown
 
 _UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"

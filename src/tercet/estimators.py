@@ -16,25 +16,11 @@ from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
-from tercet.models import (
-    CKLModel,
-    GNMDSModel,
-    Model,
-    SOEModel,
-    STEModel,
-    TSTEModel,
-    known_models,
-)
+from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel, known_models
 from tercet.models.base import POSITIVE
-from tercet.running.memory import (
-    need_memory,
-)
-from tercet.running.provenance import (
-    Seed,
-)
-from tercet.running.threads import (
-    one_blas_thread,
-)
+from tercet.running.memory import need_memory
+from tercet.running.provenance import Seed
+from tercet.running.threads import one_blas_thread
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
 

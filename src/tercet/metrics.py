@@ -16,10 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from tercet.align import procrustes
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Bools, Floats
 from tercet.errors import InputError
 

@@ -13,20 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.answers.questions import count_comparisons, draw_distinct, unrank
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.metrics import squared_distances
-from tercet.running.memory import (
-    need_memory,
-)
-from tercet.running.provenance import (
-    Seed,
-    as_generator,
-)
+from tercet.running.memory import need_memory
+from tercet.running.provenance import Seed, as_generator
 
 __all__ = [
     "all_comparisons",

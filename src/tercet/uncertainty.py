@@ -18,9 +18,7 @@ from tercet.arrays import Floats, Index
 from tercet.compiled import jit, jit_sums
 from tercet.errors import InputError
 from tercet.models import Model
-from tercet.running.threads import (
-    in_order,
-)
+from tercet.running.threads import in_order
 
 __all__ = [
     "METHODS",

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.engine.backend import (
-    Payload,
-)
+from tercet.engine.backend import Payload
 from tercet.posterior import chains
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:not converged")]

@@ -12,9 +12,7 @@ import pytest
 from tests.cluster.cluster import connected, note, running_cluster, wait_until
 
 import tercet as tc
-from tercet.engine import (
-    backend as on_dask,
-)
+from tercet.engine import backend as on_dask
 from tercet.engine.backend import run_anywhere
 from tercet.errors import TercetError
 from tercet.paper.cells import Cell, collect_results

@@ -14,18 +14,9 @@ import numpy as np
 import pytest
 from tests.cluster.cluster import note
 
-from tercet.engine import (
-    backend as shared_data,
-)
-from tercet.engine.backend import (
-    Payload,
-    pack,
-    run_anywhere,
-    unpack,
-)
-from tercet.running.threads import (
-    count_threads,
-)
+from tercet.engine import backend as shared_data
+from tercet.engine.backend import Payload, pack, run_anywhere, unpack
+from tercet.running.threads import count_threads
 
 pytestmark = pytest.mark.slow
 

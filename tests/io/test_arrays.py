@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from tests.io.examples import ROWS, npy, npz
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
 

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.errors import DataWarning, InputError
 from tercet.io import from_cblearn, read_file, read_triplets, to_cblearn, write_triplets
 

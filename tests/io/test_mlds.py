@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 
 from tercet import datasets
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
 

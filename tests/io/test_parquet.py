@@ -5,9 +5,7 @@ import pyarrow
 import pytest
 from tests.io.examples import parquet
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
 

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from tests.io.examples import EXAMPLES
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.io import FORMATS, Catch, Reading, read_file
 from tercet.io.inputfile import InputFile

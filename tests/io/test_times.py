@@ -5,9 +5,7 @@ import pytest
 from tests.io.examples import npz, parquet
 
 import tercet as tc
-from tercet.answers.titles import (
-    find_times,
-)
+from tercet.answers.titles import find_times
 from tercet.cli import main
 from tercet.errors import DataWarning, InputError
 from tercet.io import read_file

@@ -5,12 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tercet.answers.diagnosis import (
-    diagnose,
-)
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.diagnosis import diagnose
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.io import read_file, read_triplets, write_triplets
 

@@ -3,19 +3,11 @@
 import numpy as np
 import pytest
 
-from tercet.paper import (
-    checks as calibration,
-)
-from tercet.paper import (
-    checks as uses,
-)
-from tercet.paper.cells import (
-    Measurements,
-)
+from tercet.paper import checks as calibration
+from tercet.paper import checks as uses
+from tercet.paper.cells import Measurements
 from tercet.paper.claims import CLAIMS
-from tercet.paper.page import (
-    gains,
-)
+from tercet.paper.page import gains
 from tercet.paper.settings import FULL, LENGTHSCALES
 from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge_claims
 

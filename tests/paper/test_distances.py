@@ -6,20 +6,11 @@ from numpy.testing import assert_allclose
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.cells import (
-    measurements_of,
-)
+from tercet.paper.cells import measurements_of
 from tercet.paper.distances import FIGURE, distance_prior, geometry, judge_prior, show_draw
 from tercet.paper.drawing import style
-from tercet.paper.figure2 import (
-    training_set,
-)
-from tercet.paper.methods import (
-    METHOD,
-    mixture,
-    score_probabilities,
-    stream,
-)
+from tercet.paper.figure2 import training_set
+from tercet.paper.methods import METHOD, mixture, score_probabilities, stream
 from tercet.paper.settings import FULL
 
 SMALL = {"points": 10, "noise": 0.5, "fraction": 0.2, "repeat": 0, "later": 300}

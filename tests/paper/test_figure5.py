@@ -8,9 +8,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from tercet import metrics, simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.bootstrap import Bootstrap
 from tercet.datasets import Dataset
 from tercet.datasets.catalogue import CATALOGUE
@@ -19,9 +17,7 @@ from tercet.estimators import TSTE
 from tercet.models import STEModel
 from tercet.paper import active, figure5
 from tercet.paper.active import INFORMATION_GAIN, RANDOM, PaperWorld
-from tercet.paper.cells import (
-    Measurements,
-)
+from tercet.paper.cells import Measurements
 from tercet.paper.drawing import style
 from tercet.paper.methods import (
     BAYES,

@@ -6,13 +6,9 @@ import pytest
 import tercet as tc
 from tercet import simulate
 from tercet.metrics import brier_score, satisfied
-from tercet.paper.cells import (
-    Measurements,
-)
+from tercet.paper.cells import Measurements
 from tercet.paper.drawing import style
-from tercet.paper.figure2 import (
-    training_set,
-)
+from tercet.paper.figure2 import training_set
 from tercet.paper.methods import METHOD, mixture, stream
 from tercet.paper.settings import FULL
 from tercet.paper.vote import FIGURE, compare_rules, share_of_draws

@@ -20,25 +20,14 @@ from tercet.analysis.tables import tables
 from tercet.analysis.words import summary
 from tercet.errors import InputError
 from tercet.io import Skipped
-from tercet.plots.maps import (
-    expected_distances,
-    read_space,
-    view,
-)
+from tercet.plots.maps import expected_distances, read_space, view
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.report import check_target, page, pictures, write_report
 from tercet.report import write as writing
 from tercet.report.page import as_data, number, prose, readable, templates
 from tercet.report.pictures import draw_pictures
-from tercet.uses.compare.comparison import (
-    LackOfFit,
-)
-from tercet.uses.dimension.evidence import (
-    NOTHING,
-    DimensionEstimate,
-    DimensionRow,
-    Measured,
-)
+from tercet.uses.compare.comparison import LackOfFit
+from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured
 
 pytestmark = pytest.mark.slow
 

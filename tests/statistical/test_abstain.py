@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from tercet.uses.abstain import (
-    last_passed,
-    lay_candidates,
-    shuffle,
-    walk_down,
-)
+from tercet.uses.abstain import last_passed, lay_candidates, shuffle, walk_down
 
 pytestmark = pytest.mark.slow
 

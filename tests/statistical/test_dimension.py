@@ -10,11 +10,7 @@ from scipy import stats
 from tests.worlds import ste_answers
 
 import tercet as tc
-from tercet.uses.dimension.evidence import (
-    corrected_t_test,
-    cross_validate,
-    make_splits,
-)
+from tercet.uses.dimension.evidence import corrected_t_test, cross_validate, make_splits
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,7 @@ import pytest
 import tercet as tc
 from tercet.answers.repeats import prepare
 from tercet.simulate import answer, random_comparisons
-from tercet.uses.quality import (
-    counts as differences,
-)
+from tercet.uses.quality import counts as differences
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,7 @@ import numpy as np
 from tercet.answers.repeats import NoiseCeiling
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.text import counted, joined, percent
-from tercet.uses.compare.comparison import (
-    LackOfFit,
-)
+from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck

@@ -25,14 +25,9 @@ from tercet.analysis.cautions import (
     about_replicates,
 )
 from tercet.analysis.result import Analysis, Object, Settings
-from tercet.answers.diagnosis import (
-    diagnose,
-)
+from tercet.answers.diagnosis import diagnose
 from tercet.answers.questions import number_comparisons, number_units
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
@@ -40,33 +35,18 @@ from tercet.io import read_file
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.running.provenance import (
-    Seed,
-    entropy_of,
-    seed_for,
-    versions,
-)
+from tercet.running.provenance import Seed, entropy_of, seed_for, versions
 from tercet.text import listing
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.certainty import Certainty, certainty
-from tercet.uses.compare.comparison import (
-    LackOfFit,
-    lack_of_fit,
-)
+from tercet.uses.compare.comparison import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate
-from tercet.uses.dimension.estimate import (
-    check_dimensions,
-    find_dimension,
-    most_dimensions,
-)
+from tercet.uses.dimension.estimate import check_dimensions, find_dimension, most_dimensions
 from tercet.uses.predict import HeldOut, predict_held_out
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.quality.counts import mentions
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
-from tercet.uses.scale.scale import (
-    order_of,
-    renumber,
-)
+from tercet.uses.scale.scale import order_of, renumber
 
 __all__ = ["analyse", "describe_objects"]
 

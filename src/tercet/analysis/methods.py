@@ -5,9 +5,7 @@ from __future__ import annotations
 from tercet.analysis.cautions import tell_p
 from tercet.analysis.result import Analysis
 from tercet.analysis.words import provisional
-from tercet.makers import (
-    LEARNED,
-)
+from tercet.makers import LEARNED
 from tercet.text import counted, joined, percent, were
 from tercet.uncertainty import default_method
 from tercet.uses.certainty import thin

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
 from tercet.io.reading import Reading
@@ -17,9 +15,7 @@ from tercet.posterior.diagnostics import Diagnostics
 from tercet.text import counted
 from tercet.uses.active import Suggestions
 from tercet.uses.certainty import Certainty, Neighbour
-from tercet.uses.compare.comparison import (
-    LackOfFit,
-)
+from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck

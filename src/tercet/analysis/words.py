@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from tercet.analysis.cautions import (
-    MISFIT,
-    WELL,
-    is_calibrated,
-    tell_calibration,
-    tell_p,
-)
+from tercet.analysis.cautions import MISFIT, WELL, is_calibrated, tell_calibration, tell_p
 from tercet.analysis.result import Analysis
 from tercet.text import counted, joined, percent, wrap
 

@@ -8,19 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tercet.answers.streams import (
-    StreamedTriplets,
-    blocks_of,
-)
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.streams import StreamedTriplets, blocks_of
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Index
 from tercet.errors import DataWarning
-from tercet.running.memory import (
-    need_memory,
-)
+from tercet.running.memory import need_memory
 from tercet.text import alike, list_alike, listed, listing
 
 __all__ = ["diagnose", "warn_about"]

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Bools, Floats, Index
 from tercet.errors import InputError
 

@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, digamma
 
-from tercet.answers.checks import (
-    label_observers,
-)
+from tercet.answers.checks import label_observers
 from tercet.answers.questions import find_questions
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
 from tercet.errors import InputError
 

@@ -28,10 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.answers.triplets import (
-    Triplets,
-    restore,
-)
+from tercet.answers.triplets import Triplets, restore
 from tercet.arrays import Floats
 from tercet.errors import InputError
 

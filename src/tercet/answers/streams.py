@@ -10,14 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    Fields,
-    settle_n_objects,
-)
-from tercet.answers.triplets import (
-    Triplets,
-    restore,
-)
+from tercet.answers.checks import Fields, settle_n_objects
+from tercet.answers.triplets import Triplets, restore
 from tercet.arrays import Index
 from tercet.errors import InputError, TercetError
 from tercet.text import listing

@@ -24,9 +24,7 @@ from tercet.answers.checks import (
 )
 from tercet.arrays import Index
 from tercet.errors import InputError
-from tercet.running.memory import (
-    need_memory,
-)
+from tercet.running.memory import need_memory
 from tercet.text import counted, listing
 
 __all__ = ["Triplets", "as_triplets"]

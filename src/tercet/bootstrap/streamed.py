@@ -13,17 +13,13 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.streams import (
-    StreamedTriplets,
-)
+from tercet.answers.streams import StreamedTriplets
 from tercet.arrays import Floats
 from tercet.bootstrap.resampling import Rows, sample_size
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Seeds, Solver
-from tercet.running.provenance import (
-    seed_for,
-)
+from tercet.running.provenance import seed_for
 
 __all__ = ["StreamReplicates", "fit_streams"]
 

@@ -16,12 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.files import (
-    input_file,
-    limit_of,
-    output_file,
-    size,
-)
+from tercet.cli.files import input_file, limit_of, output_file, size
 from tercet.cli.output import note
 
 if TYPE_CHECKING:
@@ -410,9 +405,7 @@ def load_map(path: Path) -> Ensemble:
     """The ensemble that ``bootstrap`` or ``posterior`` wrote."""
     from tercet.ensemble import Ensemble
     from tercet.errors import ConvergenceWarning, InputError
-    from tercet.files import (
-        read_start,
-    )
+    from tercet.files import read_start
     from tercet.posterior.diagnostics import recorded_diagnostics
 
     if not path.exists():

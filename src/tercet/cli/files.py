@@ -128,8 +128,6 @@ def size(text: str) -> int:
 
 def limit_of(options: argparse.Namespace) -> int:
     """The most bytes to read of a file: what ``--max-size`` says."""
-    from tercet.files import (
-        MAX_BYTES,
-    )
+    from tercet.files import MAX_BYTES
 
     return MAX_BYTES if options.max_size is None else options.max_size

@@ -18,18 +18,13 @@ from tercet.cli.common import (
     share_of_one,
     tell,
 )
-from tercet.cli.files import (
-    input_file,
-    limit_of,
-)
+from tercet.cli.files import input_file, limit_of
 from tercet.cli.maps import labels_of, mark_provisional, problems_of
 from tercet.cli.output import Result, emit, printable, save_rows
 from tercet.tables import Table
 
 if TYPE_CHECKING:
-    from tercet.answers.triplets import (
-        Triplets,
-    )
+    from tercet.answers.triplets import Triplets
     from tercet.ensemble import Ensemble
     from tercet.io import Reading
 
@@ -138,9 +133,7 @@ def load_comparisons(
 
 def predict_rows(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
     """A row for each comparison (m, 3) or (m, 4): its objects, π, the prediction, the answer."""
-    from tercet.answers.checks import (
-        COLUMNS,
-    )
+    from tercet.answers.checks import COLUMNS
 
     probability = ensemble.triplet_probability(comparisons).tolist()
     verdict = ensemble.predict(comparisons, level).tolist()

@@ -23,9 +23,7 @@ from tercet.cli.models import MODELS, PROBABILITIES, learned_by, make_estimator
 from tercet.cli.output import Result, emit, printable, save_rows
 
 if TYPE_CHECKING:
-    from tercet.answers.triplets import (
-        Triplets,
-    )
+    from tercet.answers.triplets import Triplets
     from tercet.uses.scale.result import PerceptualScale
 
 __all__ = ["add_to", "run"]

@@ -91,9 +91,7 @@ def run(options: argparse.Namespace) -> int:
     """Make up answers and write them."""
     import numpy as np
 
-    from tercet.answers.triplets import (
-        Triplets,
-    )
+    from tercet.answers.triplets import Triplets
     from tercet.io import write_triplets
     from tercet.simulate import answer, random_comparisons
 

@@ -25,9 +25,7 @@ from tercet.cli.output import Result, emit, printable, save_rows
 from tercet.cli.predict import load_comparisons
 
 if TYPE_CHECKING:
-    from tercet.answers.triplets import (
-        Triplets,
-    )
+    from tercet.answers.triplets import Triplets
     from tercet.uses.active.suggestions import Suggestions
 
 __all__ = ["add_to", "run"]
@@ -167,13 +165,9 @@ def check_given(options: argparse.Namespace) -> None:
 
 def load_objects(options: argparse.Namespace) -> Triplets:
     """The answers so far, none perhaps, of the objects that the options tell of without a map."""
-    from tercet.answers.triplets import (
-        as_triplets,
-    )
+    from tercet.answers.triplets import as_triplets
     from tercet.errors import InputError
-    from tercet.uses.active.candidates import (
-        without_answers,
-    )
+    from tercet.uses.active.candidates import without_answers
 
     n_objects = options.objects
     if options.answers is not None:

@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
 from tercet.datasets.catalogue import CATALOGUE, Dataset, Entry
 from tercet.datasets.fetch import (

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 
 __all__ = ["CATALOGUE", "Catalogue", "Dataset", "Entry", "list_datasets"]
 

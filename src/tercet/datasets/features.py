@@ -18,9 +18,7 @@ from tercet.datasets.fetch import (
     require_files,
 )
 from tercet.errors import InputError
-from tercet.files import (
-    read_npz,
-)
+from tercet.files import read_npz
 
 __all__ = ["load_breast_cancer", "load_mnist_digits", "load_satellite"]
 

@@ -29,12 +29,7 @@ from numpy.typing import NDArray
 from tercet.arrays import Index
 from tercet.datasets.catalogue import Entry
 from tercet.errors import InputError, TercetError
-from tercet.files import (
-    MAX_BYTES,
-    check_size,
-    gunzip,
-    require_plain,
-)
+from tercet.files import MAX_BYTES, check_size, gunzip, require_plain
 from tercet.text import listed
 
 __all__ = [

@@ -22,10 +22,7 @@ from tercet.engine.problem import Problem, take
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
-from tercet.running.threads import (
-    count_threads,
-    threads_at_most,
-)
+from tercet.running.threads import count_threads, threads_at_most
 
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]

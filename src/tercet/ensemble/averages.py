@@ -16,14 +16,8 @@ import numpy as np
 from tercet import uncertainty
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.running.provenance import (
-    Seed,
-    entropy_of,
-    seed_for,
-)
-from tercet.running.threads import (
-    in_order,
-)
+from tercet.running.provenance import Seed, entropy_of, seed_for
+from tercet.running.threads import in_order
 
 __all__ = ["Average", "average_all", "average_sampled", "choose_sample"]
 

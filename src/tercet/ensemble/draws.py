@@ -10,17 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.align import align, generalised_procrustes
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.models import Model, domains
 from tercet.models.base import FINITE
-from tercet.running.memory import (
-    LARGEST_NUMBER,
-    need_memory,
-)
+from tercet.running.memory import LARGEST_NUMBER, need_memory
 from tercet.tables import check_depth
 
 _MOST_SPREAD = 1e10  # √(r/(1 − r)) where all but one of 10²⁰ answers are drawn

@@ -17,16 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    check_shape,
-    placed,
-    reject_rows,
-    row_number,
-)
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.checks import check_shape, placed, reject_rows, row_number
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Index
 from tercet.errors import DataWarning, InputError
 from tercet.files import write_whole

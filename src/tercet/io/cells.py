@@ -14,15 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    natural_key,
-    placed,
-    reject_rows,
-)
-from tercet.answers.titles import (
-    find_observer,
-    is_missing,
-)
+from tercet.answers.checks import natural_key, placed, reject_rows
+from tercet.answers.titles import find_observer, is_missing
 from tercet.errors import InputError
 from tercet.text import counted, listed
 

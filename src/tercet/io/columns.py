@@ -8,14 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.titles import (
-    ALSO,
-    COLUMNS,
-    EXTRAS,
-    OBSERVERS,
-    is_missing,
-    plain_title,
-)
+from tercet.answers.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, is_missing, plain_title
 from tercet.errors import InputError
 from tercet.io.cells import Cells, is_number
 from tercet.text import listed

@@ -8,14 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.errors import InputError, RowsError
-from tercet.files import (
-    MAX_BYTES,
-)
+from tercet.files import MAX_BYTES
 from tercet.io.arrays import ARRAY
 from tercet.io.cblearn import CBLEARN
 from tercet.io.cells import check_columns

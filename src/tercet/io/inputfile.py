@@ -17,12 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.errors import InputError
-from tercet.files import (
-    MAX_BYTES,
-    gunzip,
-    is_gzipped,
-    read_bytes,
-)
+from tercet.files import MAX_BYTES, gunzip, is_gzipped, read_bytes
 from tercet.io.cells import Cells, first_row, read_cells, read_words
 from tercet.io.columns import reject_repeated_header
 

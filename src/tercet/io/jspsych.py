@@ -16,12 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.titles import (
-    OBSERVERS,
-    TIME_WORDS,
-    find_times,
-    plain_title,
-)
+from tercet.answers.titles import OBSERVERS, TIME_WORDS, find_times, plain_title
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells, whole_numbers
 from tercet.io.inputfile import InputFile, decode_json

@@ -16,16 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    row_number,
-)
+from tercet.answers.checks import row_number
 from tercet.answers.questions import find_questions
-from tercet.answers.titles import (
-    EXTRAS,
-)
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.titles import EXTRAS
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
 from tercet.errors import InputError
 from tercet.files import write_whole

@@ -10,20 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tercet.answers.titles import (
-    EXTRAS,
-    find_columns,
-    find_times,
-    is_missing,
-)
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.titles import EXTRAS, find_columns, find_times, is_missing
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
-from tercet.files import (
-    check_size,
-    write_whole,
-)
+from tercet.files import check_size, write_whole
 from tercet.io.cells import Cells, make_cells
 from tercet.io.columns import UnknownColumnsError
 from tercet.io.inputfile import InputFile

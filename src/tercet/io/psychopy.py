@@ -12,10 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from tercet.answers.titles import (
-    TIME_WORDS,
-    find_times,
-)
+from tercet.answers.titles import TIME_WORDS, find_times
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile

@@ -11,14 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    label_observers,
-    match_observers,
-)
-from tercet.answers.triplets import (
-    Triplets,
-    restore,
-)
+from tercet.answers.checks import label_observers, match_observers
+from tercet.answers.triplets import Triplets, restore
 from tercet.errors import DataWarning, InputError, list_places
 from tercet.io.inputfile import InputFile
 from tercet.text import counted, listed, plural

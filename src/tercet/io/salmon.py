@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tercet.answers.titles import (
-    TIME_WORDS,
-    find_times,
-)
+from tercet.answers.titles import TIME_WORDS, find_times
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading

@@ -7,18 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.answers.titles import (
-    is_missing,
-)
+from tercet.answers.titles import is_missing
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading, count_skipped
 from tercet.io.stimuli import short_names
 from tercet.io.trials import BESIDE, build, find_beside, make_catch
-from tercet.running.memory import (
-    need_memory,
-)
+from tercet.running.memory import need_memory
 from tercet.text import first_again, listed, shown
 
 __all__ = ["SCREENS"]

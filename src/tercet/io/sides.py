@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    natural_key,
-)
+from tercet.answers.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.text import listed, shown

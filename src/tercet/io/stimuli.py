@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.answers.checks import (
-    natural_key,
-)
+from tercet.answers.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.reading import Options

@@ -11,19 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    label_observers,
-    settle_observers,
-)
-from tercet.answers.titles import (
-    COLUMNS,
-    EXTRAS,
-    find_columns,
-    find_times,
-)
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.checks import label_observers, settle_observers
+from tercet.answers.titles import COLUMNS, EXTRAS, find_columns, find_times
+from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells, make_cells, read_cells

@@ -12,20 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.checks import (
-    check,
-    placed,
-    settle_observers,
-)
-from tercet.answers.titles import (
-    COLUMNS,
-    TIME_WORDS,
-    find_times,
-    time_unit,
-)
-from tercet.answers.triplets import (
-    restore,
-)
+from tercet.answers.checks import check, placed, settle_observers
+from tercet.answers.titles import COLUMNS, TIME_WORDS, find_times, time_unit
+from tercet.answers.triplets import restore
 from tercet.errors import InputError
 from tercet.io.cells import Cells, Codes
 from tercet.io.reading import Catch, Options, Reading, Skipped, count_skipped, no_answers

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from tercet.answers.titles import (
-    TIME_WORDS,
-    find_times,
-)
+from tercet.answers.titles import TIME_WORDS, find_times
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Options, Reading

@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.errors import InputError
-from tercet.running.memory import (
-    LARGEST_NUMBER,
-    LEAST_NUMBER,
-)
+from tercet.running.memory import LARGEST_NUMBER, LEAST_NUMBER
 
 Array = NDArray[np.float64]
 

@@ -17,17 +17,12 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Bools, Floats, Index
 from tercet.datasets import Dataset, load_breast_cancer, load_mnist_digits, load_satellite
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
-from tercet.paper.cells import (
-    Result,
-    Row,
-)
+from tercet.paper.cells import Result, Row
 from tercet.paper.methods import (
     CHOICE,
     ESTIMATORS,

@@ -15,31 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.ensemble import Ensemble
 from tercet.estimators import STE
-from tercet.paper.cells import (
-    Cell,
-    Figure,
-    Measurements,
-    Pictures,
-    Result,
-    Row,
-)
+from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
-from tercet.paper.figure2 import (
-    training_set,
-)
-from tercet.paper.methods import (
-    METHOD,
-    PRIOR,
-    QUIET,
-    mixture,
-    score_probabilities,
-    stream,
-)
+from tercet.paper.figure2 import training_set
+from tercet.paper.methods import METHOD, PRIOR, QUIET, mixture, score_probabilities, stream
 from tercet.paper.settings import LATER, Size
 from tercet.paper.vote import share_of_draws
 from tercet.posterior import DistancePrior, Posterior

@@ -13,30 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.bootstrap import Bootstrap
 from tercet.estimators import STE
-from tercet.paper.cells import (
-    Cell,
-    Curve,
-    Figure,
-    Measurements,
-    Pictures,
-    Result,
-)
+from tercet.paper.cells import Cell, Curve, Figure, Measurements, Pictures, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
-from tercet.paper.methods import (
-    BOOTSTRAP,
-    METHOD,
-    PERCEPTION,
-    QUIET,
-    RECOMMENDED,
-    TRIPLETS,
-    stream,
-)
+from tercet.paper.methods import BOOTSTRAP, METHOD, PERCEPTION, QUIET, RECOMMENDED, TRIPLETS, stream
 from tercet.paper.settings import ANSWERS, LENGTHSCALES, STIMULI, SUBSAMPLE, Size
 from tercet.plots.axes import COLOURS
 from tercet.uses.scale import perceptual_scale

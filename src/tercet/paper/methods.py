@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from tercet import simulate
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import Embedder
@@ -17,9 +15,7 @@ from tercet.engine.sdp import critical_slack_weight
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, GNMDS, STE, TSTE
 from tercet.metrics import brier_score, expected_calibration_error, predicted_correctly
-from tercet.paper.cells import (
-    Row,
-)
+from tercet.paper.cells import Row
 from tercet.paper.settings import GNMDS_RATIO
 from tercet.posterior import Posterior
 

@@ -12,9 +12,7 @@ import numpy as np
 
 from tercet.arrays import Floats
 from tercet.files import write_whole
-from tercet.paper.cells import (
-    Measurements,
-)
+from tercet.paper.cells import Measurements
 from tercet.paper.claims import REMARKS
 from tercet.paper.figures import FIGURES, Reproduction
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED

@@ -23,16 +23,11 @@ from tercet.paper.cells import (
 from tercet.paper.claims import CLAIMS
 from tercet.paper.drawing import style
 from tercet.paper.figure2 import draw_together
-from tercet.paper.figures import (
-    FIGURES,
-    Reproduction,
-)
+from tercet.paper.figures import FIGURES, Reproduction
 from tercet.paper.page import write_page
 from tercet.paper.settings import SIZES
 from tercet.paper.verdicts import judge_claims
-from tercet.running.threads import (
-    count_threads,
-)
+from tercet.running.threads import count_threads
 
 __all__ = ["reproduce"]
 

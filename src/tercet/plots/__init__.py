@@ -1,19 +1,9 @@
 """Pictures, drawn with Matplotlib into axes you give or into new ones."""
 
 from tercet.plots.chains import plot_rank, plot_trace
-from tercet.plots.learning import (
-    plot_learning,
-    plot_plan,
-)
-from tercet.plots.maps import (
-    plot_distances,
-    plot_map,
-    plot_pairs,
-)
-from tercet.plots.models import (
-    plot_dimension,
-    plot_models,
-)
+from tercet.plots.learning import plot_learning, plot_plan
+from tercet.plots.maps import plot_distances, plot_map, plot_pairs
+from tercet.plots.models import plot_dimension, plot_models
 from tercet.plots.observers import plot_observers
 from tercet.plots.predictions import (
     plot_reliability,

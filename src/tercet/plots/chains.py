@@ -20,12 +20,7 @@ from tercet.engine.problem import some_pairs
 from tercet.ensemble import Ensemble
 from tercet.ensemble.storage import to_arviz
 from tercet.errors import InputError
-from tercet.plots.axes import (
-    COLOURS,
-    LONGEST,
-    drawable,
-    new_figure,
-)
+from tercet.plots.axes import COLOURS, LONGEST, drawable, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from tercet.arrays import Bools, Floats
-from tercet.plots.axes import (
-    LONGEST,
-    drawable,
-    families,
-)
+from tercet.plots.axes import LONGEST, drawable, families
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

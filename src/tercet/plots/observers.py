@@ -10,13 +10,7 @@ from numpy.typing import ArrayLike
 
 from tercet.arrays import Bools, Floats
 from tercet.errors import InputError
-from tercet.plots.axes import (
-    COLOURS,
-    LONGEST,
-    drawable,
-    families,
-    new_axes,
-)
+from tercet.plots.axes import COLOURS, LONGEST, drawable, families, new_axes
 from tercet.text import listing
 
 if TYPE_CHECKING:

@@ -9,12 +9,7 @@ import numpy as np
 
 from tercet.arrays import Floats
 from tercet.errors import InputError
-from tercet.plots.axes import (
-    COLOURS,
-    drawable,
-    new_axes,
-    new_figure,
-)
+from tercet.plots.axes import COLOURS, drawable, new_axes, new_figure
 from tercet.uses.scale.goodness import GoodnessOfFit
 from tercet.uses.scale.result import PerceptualScale
 

@@ -16,20 +16,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tercet.engine.backend import (
-    Shared,
-    backend_is_chosen,
-    run_anywhere,
-)
+from tercet.engine.backend import Shared, backend_is_chosen, run_anywhere
 from tercet.models.base import Array
-from tercet.running.checkpoint import (
-    NOTHING_KEPT,
-    Checkpoint,
-    floats_of,
-)
-from tercet.running.threads import (
-    count_threads,
-)
+from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
+from tercet.running.threads import count_threads
 
 BLOCK = 50  # draws between two looks at the progress bar
 _ROUND = 20.0  # seconds that a backend's workers draw before they report, more or less

@@ -13,9 +13,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from tercet.accelerator.device import computing_on, find_device, memory_of
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.compiled import announce_compilation, jit
 from tercet.engine.backend import count_own_threads
 from tercet.engine.fit import Objective
@@ -42,18 +40,9 @@ from tercet.posterior.priors import (
 )
 from tercet.posterior.scale import draw_variances
 from tercet.posterior.target import Target, energy_and_gradient
-from tercet.running.checkpoint import (
-    NOTHING_KEPT,
-    Checkpoint,
-)
-from tercet.running.provenance import (
-    seed_for,
-)
-from tercet.running.threads import (
-    one_blas_thread,
-    progress_bar,
-    threads_at_most,
-)
+from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint
+from tercet.running.provenance import seed_for
+from tercet.running.threads import one_blas_thread, progress_bar, threads_at_most
 
 if TYPE_CHECKING:
     from tercet.accelerator.target import Data, Form

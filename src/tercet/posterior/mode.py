@@ -17,17 +17,9 @@ from tercet.engine.problem import Problem
 from tercet.models.base import LAPSE, OFFSET, Array, Model
 from tercet.posterior.scale import mode_of_log
 from tercet.posterior.target import Target, energy_and_gradient
-from tercet.running.checkpoint import (
-    NOTHING_KEPT,
-    Checkpoint,
-    floats_of,
-)
-from tercet.running.memory import (
-    LARGEST_NUMBER,
-)
-from tercet.running.threads import (
-    one_blas_thread,
-)
+from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
+from tercet.running.memory import LARGEST_NUMBER
+from tercet.running.threads import one_blas_thread
 
 DENSE = 1500  # coordinates; up to here the whole matrix of second derivatives is taken
 _ROUNDS = 6  # of settling the scale of the prior, roughly

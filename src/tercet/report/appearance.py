@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tercet.errors import InputError
-from tercet.files import (
-    read_bytes,
-)
+from tercet.files import read_bytes
 from tercet.io.inputfile import InputFile
 from tercet.text import closest, listed, shown
 

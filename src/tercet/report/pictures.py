@@ -24,20 +24,9 @@ from tercet.plots import (
     plot_scale,
     plot_uncertainty,
 )
-from tercet.plots.axes import (
-    COLOURS,
-    LONGEST,
-    drawable,
-    families,
-    require_matplotlib,
-)
-from tercet.plots.maps import (
-    MOST_NAMES,
-    looks,
-)
-from tercet.plots.models import (
-    measured_panels,
-)
+from tercet.plots.axes import COLOURS, LONGEST, drawable, families, require_matplotlib
+from tercet.plots.maps import MOST_NAMES, looks
+from tercet.plots.models import measured_panels
 from tercet.report.appearance import Appearance
 from tercet.report.scene import has_heat
 from tercet.report.sections import CROWD

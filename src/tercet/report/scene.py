@@ -11,10 +11,7 @@ import numpy as np
 from tercet.analysis.result import Analysis, Object
 from tercet.arrays import Floats
 from tercet.plots.axes import COLOURS
-from tercet.plots.maps import (
-    expected_distances,
-    read_space,
-)
+from tercet.plots.maps import expected_distances, read_space
 from tercet.report.appearance import Appearance
 from tercet.report.sections import CROWD, tell_chance
 from tercet.text import counted, percent

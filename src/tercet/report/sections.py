@@ -16,14 +16,10 @@ from tercet.report.frame import files_to_save
 from tercet.tables import Table
 from tercet.text import counted, percent
 from tercet.uses.certainty import Claim
-from tercet.uses.compare.comparison import (
-    LackOfFit,
-)
+from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.quality.counts import Spread
-from tercet.uses.quality.observers import (
-    CANNOT_TELL,
-)
+from tercet.uses.quality.observers import CANNOT_TELL
 from tercet.uses.scale import GoodnessOfFit
 
 __all__ = ["CROWD", "Section", "sections", "tell_chance"]

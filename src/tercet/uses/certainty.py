@@ -12,17 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.answers.questions import count_comparisons, number_comparisons
-from tercet.answers.triplets import (
-    Triplets,
-    as_triplets,
-)
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.ensemble.averages import choose_sample
 from tercet.errors import InputError
-from tercet.running.provenance import (
-    Seed,
-)
+from tercet.running.provenance import Seed
 from tercet.simulate import all_comparisons, random_comparisons
 
 __all__ = [

@@ -59,9 +59,7 @@ def _distances(points: np.ndarray) -> np.ndarray:
 
 def make_checkpoints() -> None:
     """Interrupted runs, and what undisturbed ones find."""
-    from tercet.running import (
-        checkpoint as rows,
-    )
+    from tercet.running import checkpoint as rows
 
     add = rows.Checkpoint.add
     rows.EVERY = 0.0  # every row is committed at once

@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from tercet.answers.questions import single_answers
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import oriented
@@ -22,15 +20,8 @@ from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
 from tercet.metrics import log_loss, predicted_correctly
 from tercet.posterior import Posterior
-from tercet.running.provenance import (
-    Seed,
-    entropy_of,
-    seed_for,
-)
-from tercet.running.threads import (
-    count_threads,
-    progress_bar,
-)
+from tercet.running.provenance import Seed, entropy_of, seed_for
+from tercet.running.threads import count_threads, progress_bar
 from tercet.tables import Table
 from tercet.uses.active.candidates import (
     check_count,

@@ -16,12 +16,8 @@ from tercet.arrays import Floats, Index
 from tercet.compiled import inline_sums, jit_sums, log, softplus
 from tercet.ensemble import Ensemble
 from tercet.models import Model
-from tercet.running.memory import (
-    need_memory,
-)
-from tercet.running.threads import (
-    in_order,
-)
+from tercet.running.memory import need_memory
+from tercet.running.threads import in_order
 from tercet.uncertainty import constants_by_draw, pairwise_probability, triplet_probability
 
 Score = Callable[[int, Index, Index], Floats]  # of an anchor and two lists (m,) of objects: (m,)

@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.running.provenance import (
-    Seed,
-    entropy_of,
-)
-from tercet.running.threads import (
-    count_threads,
-)
+from tercet.running.provenance import Seed, entropy_of
+from tercet.running.threads import count_threads
 from tercet.tables import Table
 from tercet.uncertainty import default_method
 from tercet.uses.active import scores

@@ -1,12 +1,7 @@
 """Which model predicts the answers best, and whether it fits at all."""
 
 from tercet.answers.repeats import NoiseCeiling, noise_ceiling
-from tercet.uses.compare.comparison import (
-    Comparison,
-    LackOfFit,
-    ModelScore,
-    lack_of_fit,
-)
+from tercet.uses.compare.comparison import Comparison, LackOfFit, ModelScore, lack_of_fit
 from tercet.uses.compare.models import compare_models
 
 __all__ = [

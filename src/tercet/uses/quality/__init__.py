@@ -1,15 +1,8 @@
 """What can be said of the answers before anything is embedded."""
 
 from tercet.answers.repeats import Disagreement, Repeats
-from tercet.uses.quality.check import (
-    AnswerCheck,
-    check_answers,
-)
-from tercet.uses.quality.counts import (
-    Counts,
-    ObserverDifferences,
-    Spread,
-)
+from tercet.uses.quality.check import AnswerCheck, check_answers
+from tercet.uses.quality.counts import Counts, ObserverDifferences, Spread
 from tercet.uses.quality.observers import ObserverCheck
 
 __all__ = [

@@ -15,29 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.answers.questions import Questions, find_questions, single_answers
-from tercet.answers.triplets import (
-    Triplets,
-)
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Bools, Floats, Index
 from tercet.embedder import is_count
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, SeparableWarning
-from tercet.running.provenance import (
-    Seed,
-    entropy_of,
-    seed_for,
-)
-from tercet.running.threads import (
-    count_threads,
-    in_order,
-    progress_bar,
-)
+from tercet.running.provenance import Seed, entropy_of, seed_for
+from tercet.running.threads import count_threads, in_order, progress_bar
 from tercet.uses.scale.difference import Fits, differences, fit_counts, probability
-from tercet.uses.scale.resampling import (
-    Task,
-    check_level,
-    percentile,
-)
+from tercet.uses.scale.resampling import Task, check_level, percentile
 from tercet.uses.scale.result import PerceptualScale
 
 __all__ = ["GoodnessOfFit", "goodness_of_fit"]

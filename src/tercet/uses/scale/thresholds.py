@@ -13,9 +13,7 @@ from scipy.special import ndtri
 from tercet.arrays import Floats
 from tercet.embedder import is_number
 from tercet.errors import InputError
-from tercet.uses.scale.resampling import (
-    tails,
-)
+from tercet.uses.scale.resampling import tails
 
 NOISES = {"percept": 0.5, "judgement": 1.0}  # in units of σ: four percepts make one judgement
 STEPS = 1000  # of the line from a standard to the last stimulus
