@@ -160,7 +160,7 @@ def test_stimuli_in_another_order_do_not_change_the_check():
     assert told.check.as_dict() == check_answers(turned, random_state=1).as_dict()
     assert told.scale.made.unit == "observer"
     assert "bootstrap samples of observers" in told.methods
-    assert "whole observers resampled" in told.methods
+    assert "resampling whole observers" in told.methods
     assert any("from 6 observers resampled" in caution for caution in told.cautions)
 
 
@@ -170,13 +170,13 @@ def test_few_observers_are_not_people_in_general(found, of_pairs):
     told = quick(reading(few), dimension=2, uncertainty="bootstrap")
     (said,) = (caution for caution in told.cautions if "people in general" in caution)
     assert "by 5 observers, pooled" in said
-    assert "pooled into one map and taken as independent given the map" in told.methods
+    assert "pooled into one map and treated as independent given the map" in told.methods
     alone = Triplets(found.triplets, observers=["me"] * 600)
     one = quick(reading(alone), dimension=2, uncertainty="bootstrap")
-    assert any("the map is of this observer" in caution for caution in one.cautions)
-    assert "All answers are by one observer" in one.methods
+    assert any("the map is that of this observer" in caution for caution in one.cautions)
+    assert "All answers were given by one observer" in one.methods
     assert not any("observer" in caution for caution in of_pairs.cautions)
-    assert "Who gave each answer was not known" in of_pairs.methods
+    assert "It was not known who gave each answer" in of_pairs.methods
 
 
 def test_observers_who_differ_are_in_the_box():
@@ -189,7 +189,7 @@ def test_observers_who_differ_are_in_the_box():
     triplets = Triplets(np.concatenate(parts), observers=np.repeat(np.arange(6), 200))
     told = quick(reading(triplets), dimension=2, uncertainty="bootstrap")
     (said,) = (caution for caution in told.cautions if "people" in caution)
-    assert "of these 6 people: for other people intervals are wider" in said
+    assert "apply to these 6 people: for other people intervals are wider" in said
     assert "A permutation test of differences between observers gave p" in told.methods
 
 
@@ -227,7 +227,7 @@ def test_the_kind_suits_the_file():
 
     few = reading(Triplets(asked(50)))
     assert kind(few)[0] == "posterior"
-    assert kind(few, uncertainty="bootstrap") == ("bootstrap", "as asked for")
+    assert kind(few, uncertainty="bootstrap") == ("bootstrap", "as requested")
     assert kind(reading(Triplets(asked(50), n_objects=301)))[0] == "bootstrap"
     scaling = reading(Triplets(asked(50)), format="mlds-triads")
     assert kind(scaling)[0] == "scale"
@@ -239,14 +239,14 @@ def test_the_kind_suits_the_file():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"dimension": 0}, "lies between 1 and 10"),
-        ({"dimension": 11}, "lies between 1 and 10"),
-        ({"level": 1.0}, "level must lie between"),
-        ({"dimension": 2, "dimensions": (1, 2)}, "but not both"),
-        ({"dimensions": (1, 12)}, "12 dimensions are more than the answers can carry"),
-        ({"dimensions": (2, 1)}, "in rising order"),
+        ({"dimension": 0}, "must be between 1 and 10"),
+        ({"dimension": 11}, "must be between 1 and 10"),
+        ({"level": 1.0}, "level must be between"),
+        ({"dimension": 2, "dimensions": (1, 2)}, ", not both"),
+        ({"dimensions": (1, 12)}, "12 dimensions are more than the answers support"),
+        ({"dimensions": (2, 1)}, "in increasing order"),
         ({"dimensions": (1, 2), "uncertainty": "scale"}, "a scale has one dimension"),
-        ({"samples": 10}, "samples must be 20 or more"),
+        ({"samples": 10}, "samples must be at least 20"),
         ({"uncertainty": "guess"}, "uncertainty must be one of 'posterior', 'bootstrap', 'scale'"),
         ({"random_state": -1}, "random_state must be None, a whole number"),
     ],
@@ -257,7 +257,7 @@ def test_settings_that_cannot_be(given, message):
 
 
 def test_three_objects_are_no_map():
-    with pytest.raises(InputError, match="a map needs 4"):
+    with pytest.raises(InputError, match="a map needs at least 4"):
         analyse(reading(Triplets([[0, 1, 2], [1, 2, 0]])))
 
 
@@ -276,12 +276,12 @@ def test_few_answers_are_warned_about():
 
 def test_the_summary_tells_what_was_found(found):
     text = " ".join(summary(found))
-    assert "600 answers of 5 observers about 12 objects" in text
-    assert "a map of 2 dimensions" in text
+    assert "600 answers by 5 observers about 12 objects" in text
+    assert "Two dimensions: fewer predict held-out answers worse, " in text
     assert f"{100 * found.certainty.share:.3g} % of all comparisons" in text
-    assert f"predict {100 * found.held_out.accuracy:.3g} % of the answers" in text
+    assert f"{100 * found.held_out.accuracy:.3g} % of held-out answers are predicted corr" in text
     anchor = found.names[found.suggestions.array[0, 0]]
-    assert f"is {anchor} closer to" in text
+    assert f"Most informative next question: is {anchor} closer to" in text
     assert "nan" not in text
 
 
@@ -365,8 +365,8 @@ def test_a_dimension_that_nobody_chose_is_not_said_to_be_chosen():
     assert "unit=" not in " ".join(summary(few))
 
 
-def test_the_ends_of_a_scale_are_not_called_known_best(of_stimuli):
-    (told,) = (said for said in summary(of_stimuli) if "known best" in said)
+def test_the_ends_of_a_scale_are_not_called_most_certain(of_stimuli):
+    (told,) = (said for said in summary(of_stimuli) if "is the most certain" in said)
     assert 1.0 <= float(re.search(r"\(([0-9.]+) times", told)[1]) < 20.0
     assert "of 0.0 is" not in told
     assert "of 0.7 is" not in told
@@ -398,7 +398,7 @@ def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
         assert all(claim.probability <= 0.95 for claim in each.certainty.least)
 
 
-def test_dimensions_to_try_are_tried_and_what_hangs_on_stuck_chains_is_not_stated(monkeypatch):
+def test_dimensions_to_try_are_tried_and_what_depends_on_stuck_chains_is_not_stated(monkeypatch):
     monkeypatch.setattr(estimate, "R_HAT", 0.0)
     monkeypatch.setattr(from_answers, "MOST_FOR_DIMENSION", 150)
     how = {"dimensions": (1, 2, 3), "uncertainty": "bootstrap", "samples": 30}
@@ -408,12 +408,10 @@ def test_dimensions_to_try_are_tried_and_what_hangs_on_stuck_chains_is_not_state
     assert found.is_provisional
     assert found.n_components == 2
     assert found.ensemble.n_samples == 30
-    assert found.cautions[0].startswith("How many dimensions the answers need is not decided: the ")
+    assert found.cautions[0].startswith("The number of dimensions is undecided: the ")
     assert "150 of the 200 answers, drawn at random" in summary(found)[1]
     assert any("chosen with 150 of the 200 answers" in caution for caution in found.cautions)
-    assert found.results.endswith(
-        "The map is provisional: how many dimensions the answers need is not decided."
-    )
+    assert found.results.endswith("The map is provisional: the number of dimensions is undecided.")
     assert "from 30 bootstrap samples" in found.methods
 
 
@@ -421,7 +419,7 @@ def test_the_report_s_own_chains_are_judged():
     found = quick(reading(Triplets(asked(120))), dimension=2, samples=20)
     assert not found.diagnostics.agree
     assert found.is_provisional
-    assert found.cautions[0].startswith("The maps did not settle: the 4 chains disagree about ")
+    assert found.cautions[0].startswith("The chains did not converge: the 4 chains disagree about ")
     assert "The map is provisional" in summary(found)[2]
 
 
@@ -457,18 +455,18 @@ def test_lack_of_fit_is_in_the_box(found):
 
 def test_poor_calibration_is_in_the_box(found):
     poor = found.held_out._replace(calibration_error=0.0875)
-    assert "differs from them by 8.75 % on average" in " ".join(careful(found, held_out=poor))
+    assert "observed frequencies by 8.75 % on average" in " ".join(careful(found, held_out=poor))
 
 
 def test_accuracy_far_below_the_ceiling_is_in_the_box(found):
     low = found.held_out._replace(accuracy=0.55, accuracy_error=0.01)
     said = " ".join(careful(found, held_out=low))
-    assert "The map predicts 55 % of the answers it has not seen" in said
+    assert "55 % of held-out answers are predicted correctly, but" in said
 
 
 def test_chains_that_did_not_converge_are_in_the_box(found):
     stuck = Diagnostics(2.9, 10.0, 10.0, "distances", 0, 4, 1000)
-    assert careful(found, diagnostics=stuck)[0].startswith("The maps did not settle")
+    assert careful(found, diagnostics=stuck)[0].startswith("The chains did not converge")
 
 
 def test_chains_that_chose_the_dimension_are_in_the_box(found):
@@ -477,13 +475,13 @@ def test_chains_that_chose_the_dimension_are_in_the_box(found):
     rough = dataclasses.replace(found.dimension, rows=tuple(rows))
     assert rough.dimension == 2
     (caution,) = set(careful(found, dimension=rough)) - set(found.cautions)
-    assert "those of 2 dimensions ended in different maps" in caution
+    assert "In 2 dimensions, the chains with which the number of dimensions was chosen" in caution
 
 
 def test_parts_left_out_for_time_are_in_the_box(found):
     part = dataclasses.replace(found.dimension, n_answers=300)
     assert any(
-        "To save time the number of dimensions was chosen with 300 of the 600 answers" in caution
+        "To save time, the number of dimensions was chosen with 300 of the 600 answers" in caution
         for caution in careful(found, dimension=part)
     )
 
@@ -569,7 +567,10 @@ def test_the_level_reaches_text_numbers_and_picture(found):
     again = quick(found.reading, dimension=2, uncertainty="bootstrap", samples=20, level=0.8)
     share = again.certainty.share
     assert again.certainty.level == again.to_dict()["certainty"]["level"] == 0.8
-    assert f"sure (above 80 %) of {100 * share:.3g} %" in " ".join(summary(again))
+    assert (
+        f"{100 * share:.3g} % of all comparisons (is x closer to y or to z?) are more than 80 %"
+        in " ".join(summary(again))
+    )
     assert f"{100 * share:.3g} % had a probability above 80 %" in again.results
     ax = tc.plots.plot_uncertainty(again.certainty)
     (text,) = (text.get_text() for text in ax.get_legend().get_texts())
@@ -601,7 +602,7 @@ def test_a_calm_card_has_no_box(of_pairs):
 
 def test_it_prints_its_summary(found):
     assert str(found) == found.summary()
-    assert found.summary().startswith("- 600 answers of 5 observers about 12 objects")
+    assert found.summary().startswith("- 600 answers by 5 observers about 12 objects")
     for caution in found.cautions:
         assert f"! {caution}"[:40] in found.summary()
     assert repr(found) == "Analysis(600 answers, 12 objects: posterior in 2 dimensions)"

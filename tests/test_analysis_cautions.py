@@ -29,7 +29,7 @@ def ceiling(accuracy=0.82):
     )
 
 
-def estimate(dimension, verdict, hangs_on=None, tried=(1, 2, 3)):
+def estimate(dimension, verdict, undecided_at=None, tried=(1, 2, 3)):
     rows = tuple(
         DimensionRow(
             dimension=d,
@@ -41,26 +41,26 @@ def estimate(dimension, verdict, hangs_on=None, tried=(1, 2, 3)):
             gain=NOTHING,
             bootstrap=NOTHING,
             posterior=NOTHING,
-            r_hat=2.9 if d == hangs_on else 1.0,
+            r_hat=2.9 if d == undecided_at else 1.0,
             k_hat=0.0,
-            agrees=d != hangs_on,
+            agrees=d != undecided_at,
         )
         for d in tried
     )
-    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 100, hangs_on)
+    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 100, undecided_at)
 
 
 def test_chains_that_disagree_are_a_reason_and_the_cures_exist():
     assert cautions.about_chains(None) == cautions.about_chains(chains()) == ""
     stuck = cautions.about_chains(chains(r_hat=2.9))
-    assert "The maps did not settle: the 4 chains disagree about distances (R-hat 2.90" in stuck
+    assert "The chains did not converge: the 4 chains disagree about distances (R-hat 2.90" in stuck
     assert "provisional; do not report them" in stuck
     for option in ("--seed", "--samples 4000", "--dim", "--uncertainty bootstrap"):
         assert option in stuck
     assert "lower" not in stuck
     assert "more answers" not in stuck
     rough = cautions.about_chains(chains(worth=68.0))
-    assert "drawn roughly: the 4000 draws are worth only 68" in rough
+    assert "imprecise: the 4000 draws are worth only 68" in rough
     assert "provisional" not in rough
 
 
@@ -72,16 +72,16 @@ def test_chains_that_disagree_are_a_reason_and_the_cures_exist():
         (estimate(3, "at least"), 9, "of those tried (1 to 3) and still predicts best"),
         (estimate(3, "at least"), 9, "--dimensions 1-6 tries more"),
         (estimate(3, "at least"), 4, "--dimensions 1-4 tries more"),
-        (estimate(3, "at least"), 3, "can carry no more; ask more"),
-        (estimate(1, "at least"), 9, "Whether 2 dimensions predict better than 1, the answers do"),
+        (estimate(3, "at least"), 3, "support no more; collect more"),
+        (estimate(1, "at least"), 9, "Whether 2 dimensions predict better than 1 is unclear"),
         (
             estimate(2, "at least", 3),
             9,
-            "Whether 3 dimensions predict better than 2 is not",
+            "Whether 3 dimensions predict better than 2 is undecided, because the chains",
         ),
         (estimate(None, "not decided", 2), 9, "the chains ended in different maps in 2 dimensions"),
-        (estimate(None, "not decided", 2), 9, "The map has 2 because it must have some number"),
-        (estimate(None, "cannot tell"), 9, "predicted no better than by a coin"),
+        (estimate(None, "not decided", 2), 9, "The map has 2 by default"),
+        (estimate(None, "cannot tell"), 9, "held-out answers are predicted at chance level"),
     ],
 )
 def test_a_dimension_that_is_not_decided(found, most, said):
@@ -95,7 +95,7 @@ def test_lack_of_fit():
         return LackOfFit(120.0, 100.0, p, 50, 200, 20, 30, ceiling())
 
     assert cautions.about_fit(fit(0.2), None, True) == cautions.about_fit(None, None, True) == ""
-    assert "1.20 times as much as noise would (p = 0.010)" in cautions.about_fit(
+    assert "1.20 times as much as noise explains (p = 0.010)" in cautions.about_fit(
         fit(0.01), None, True
     )
     assert cautions.about_fit(fit(0.01), None, False) == ""  # the chains say nothing of it
@@ -104,9 +104,11 @@ def test_lack_of_fit():
 def test_poor_calibration():
     assert cautions.about_calibration(None) == cautions.about_calibration(predicted()) == ""
     bold = cautions.about_calibration(predicted(accuracy=0.7, off=0.0875))
-    assert "differs from them by 8.75 % on average, more than by chance alone (up to 2 %)" in bold
-    assert bold.endswith("too bold.")
-    assert cautions.about_calibration(predicted(accuracy=0.9, off=0.0875)).endswith("too cautious.")
+    assert "observed frequencies by 8.75 % on average, more than chance allows (2 %)" in bold
+    assert bold.endswith("are overconfident.")
+    assert cautions.about_calibration(predicted(accuracy=0.9, off=0.0875)).endswith(
+        "are underconfident."
+    )
 
 
 def test_a_large_gap_to_the_noise_ceiling():
@@ -115,13 +117,13 @@ def test_a_large_gap_to_the_noise_ceiling():
     assert cautions.about_ceiling(predicted(0.76), ceiling(0.8)) == ""  # 4 %
     assert cautions.about_ceiling(predicted(0.7, error=0.05), ceiling(0.8)) == ""  # chance
     said = cautions.about_ceiling(predicted(0.7), ceiling(0.8))
-    assert said.startswith("The map predicts 70 % of the answers it has not seen")
+    assert said.startswith("70 % of held-out answers are predicted correctly, but")
     assert "80 % (78 % to 82 %)" in said
 
 
 def test_rough_guesses():
-    assert cautions.about_guesses(predicted(rough=0.1)) == ""
-    assert "a rough guess for 25 % of them" in cautions.about_guesses(predicted(rough=0.25))
+    assert cautions.about_influential(predicted(rough=0.1)) == ""
+    assert "unreliable for 25 % of the answers" in cautions.about_influential(predicted(rough=0.25))
 
 
 def test_maps_of_a_bootstrap_that_are_no_good():
@@ -134,7 +136,7 @@ def test_maps_of_a_bootstrap_that_are_no_good():
     assert "max_iter" not in said
 
 
-def test_chains_that_disagree_where_nothing_hangs_on_them():
+def test_chains_that_disagree_on_which_nothing_depends():
     assert cautions.about_dimension_chains(None) == ""
     assert cautions.about_dimension_chains(estimate(2, "decided")) == ""
     assert cautions.about_dimension_chains(estimate(2, "at least", 3)) == ""  # told elsewhere
@@ -144,9 +146,9 @@ def test_chains_that_disagree_where_nothing_hangs_on_them():
         rows = [row._replace(agrees=row.dimension not in dimensions) for row in found.rows]
         return cautions.about_dimension_chains(dataclasses.replace(found, rows=tuple(rows)))
 
-    assert "those of 2 dimensions ended in" in disagree(2)
-    assert "those of 2 and 3 dimensions ended in" in disagree(1, 2, 3)
-    assert "those of 1 dimension ended in" in disagree(1, chosen=1)
+    assert "In 2 dimensions, the chains" in disagree(2)
+    assert "In 2 and 3 dimensions, the chains" in disagree(1, 2, 3)
+    assert "In 1 dimension, the chains" in disagree(1, chosen=1)
     assert disagree(1) == disagree(1, 4) == ""  # neither the chosen one nor the next
     assert disagree(2, chosen=None) == ""  # nothing was chosen
 

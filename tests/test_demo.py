@@ -55,12 +55,12 @@ def test_the_readme_shows_what_it_prints(ran):
 
 def test_what_it_prints_is_true(ran, world):
     _, printed = ran
-    assert "a map of 2 dimensions" in printed
+    assert "Two dimensions: fewer predict held-out answers worse, more do not help" in printed
     assert "'P17'" in printed  # the guesser is found
     inside, of = re.search(r"(\d+) of (\d+) animals truly are inside", printed).groups()
     assert int(inside) >= 26
     assert int(of) == 30
-    right = float(re.search(r"it is sure of, ([\d.]+)% are right", printed).group(1))
+    right = float(re.search(r"certain comparisons, ([\d.]+)% are right", printed).group(1))
     assert right > 98
     expected, wrong = map(float, re.findall(r"([\d.]+)% (?:of all 12180|wrong)", printed)[-2:])
     assert 0.5 < expected / wrong < 2.0
@@ -89,10 +89,10 @@ def test_looking_counts_what_is_right(world):
     noise = 0.05 * rng.normal(size=(50, 30, 2))
     ensemble = Ensemble(3.0 * ((world.positions + noise) @ turn) + 1.0, names=world.truth.names)
     truth = look(world, ensemble, 0.95)
-    assert np.abs(truth.laid.point_mean() - world.positions).max() < 0.05
+    assert np.abs(truth.aligned.point_mean() - world.positions).max() < 0.05
     assert truth.inside >= 26
     assert truth.error < 0.02
-    assert truth.sure_right > 0.99
+    assert truth.certain_right > 0.99
     away = ensemble.draws + np.array([5.0, 0.0])
     moved = Ensemble(away, names=world.truth.names, alignment="none")
     shuffled = Ensemble(ensemble.draws[:, rng.permutation(30)], names=world.truth.names)

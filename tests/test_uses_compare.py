@@ -211,7 +211,7 @@ def test_many_large_k_hats_mean_folds_and_few_mean_refits(monkeypatch):
     monkeypatch.setattr(crossval, "MOST_FLAGGED", 0.99)
     again = tc.compare_models(T, [model], folds=2, random_state=0, n_jobs=1)
     assert again.scores[0].source == "leave-one-out"
-    assert "Fitted again without the comparisons" in again.verdict
+    assert "Refitted without influential comparisons" in again.verdict
 
 
 def test_an_approximation_is_not_reweighted():
@@ -320,9 +320,9 @@ def test_it_reads_as_a_table_and_as_words(compared):
     assert set(rows[0]) >= {"log_loss", "difference", "difference_se", "weight", "lack_of_fit_p"}
     text = str(compared)
     assert "120 answers, 60 comparisons" in text
-    assert f"{compared.best} predicts answers best" in text
+    assert f"{compared.best} predicts held-out answers best" in text
     assert "noise ceiling" in text
-    assert "Without a likelihood only" in text
+    assert "Without a likelihood only accuracy" in text
     assert max(map(len, compared.verdict.splitlines())) > 0
 
 
@@ -448,7 +448,7 @@ def test_the_default_models_are_the_variants():
         ({"n_components": 0}, "n_components must be"),
         ({"unit": "screen"}, "which screen"),
         ({"unit": "day"}, "unit must be one of"),
-        ({"folds": 100}, "60 comparisons to leave out"),
+        ({"folds": 100}, "60 comparisons are too few for 100 folds"),
         ({"holdout": [[0, 1, 2]]}, "holdout has one comparison"),
         ({"random_state": -1}, "random_state"),
         ({"n_jobs": 0}, "n_jobs"),

@@ -140,16 +140,16 @@ def test_a_gain_that_is_a_guess_is_not_believed():
     assert ask(tables, [0.4], rough=0.3)[0].dimension == 2
     decision, _ = ask(tables, [0.4], rough=0.31)
     assert (decision.dimension, decision.verdict) == (1, "at least")
-    assert "2 dimensions seem to predict better (+10.0 ± 0.0 nats in all)" in decision.reason
-    assert "a guess for 31% of them" in decision.reason
+    assert "2 dimensions seem to predict better (total gain +10.0 ± 0.0 nats)" in decision.reason
+    assert "unreliable for 31% of the answers" in decision.reason
 
 
 def test_decided_at_the_lowest():
     decision, asked = ask(densities(-50.0, -51.0, -10.0), [0.4, 0.4])
     assert (decision.dimension, decision.verdict) == (1, "decided")
     assert decision.reason == (
-        "Accuracy on left-out answers does not clearly rise above that in 1 dimension. "
-        "2 dimensions predict no better than 1 (-1.0 ± 0.0 nats in all)."
+        "Accuracy on held-out answers does not clearly increase beyond 1 dimension. "
+        "2 dimensions predict no better than 1 (total gain -1.0 ± 0.0 nats)."
     )
     assert asked == {1, 2}
 
@@ -157,8 +157,8 @@ def test_decided_at_the_lowest():
 def test_decided_by_both_stages():
     decision, asked = ask(densities(-60.0, -50.0, -50.0 + 2 * NATS, -50.0), [0.01, 0.3, 0.001])
     assert (decision.dimension, decision.verdict) == (3, "decided")
-    assert "rises up to 2 dimensions (t-tests, the last p = 0.01)" in decision.reason
-    told = f"3 dimensions predict left-out answers better than 2 by {2 * NATS:.1f}"
+    assert "increases up to 2 dimensions (t-tests, last p = 0.01)" in decision.reason
+    told = f"3 dimensions predict held-out answers better than 2 (total gain {2 * NATS:.1f}"
     assert told in decision.reason
     assert "4 dimensions predict no better than 3" in decision.reason
     assert asked == {2, 3, 4}
@@ -167,20 +167,20 @@ def test_decided_by_both_stages():
 def test_at_least_where_the_range_ends_by_accuracy():
     decision, asked = ask(densities(-60.0, -55.0), [0.01])
     assert (decision.dimension, decision.verdict) == (2, "at least")
-    assert "largest dimension that was tried" in decision.reason
+    assert "largest number of dimensions tried" in decision.reason
     assert asked == {2}
 
 
 def test_at_least_where_the_range_ends_by_log_probability():
     decision, _ = ask(densities(-60.0, -60.0 + 2 * NATS), [0.5])
     assert (decision.dimension, decision.verdict) == (2, "at least")
-    assert "largest dimension that was tried" in decision.reason
+    assert "largest number of dimensions tried" in decision.reason
 
 
 def test_at_least_where_the_next_is_a_little_better():
     decision, _ = ask(densities(-50.0, -50.0 + NATS / 2), [0.5])
     assert (decision.dimension, decision.verdict) == (1, "at least")
-    assert "the answers do not tell 1 from 2" in decision.reason
+    assert "the answers do not clearly distinguish 1 from 2" in decision.reason
 
 
 def test_a_gain_must_also_exceed_its_error():
@@ -200,7 +200,7 @@ def test_cannot_tell_what_is_no_better_than_a_coin():
     coin = -U * math.log(2.0)
     decision, _ = ask([np.full(U, coin / U) + 0.1 * SWING] * 2, [0.5])
     assert (decision.dimension, decision.verdict) == (None, "cannot tell")
-    assert "no better than by a coin (+0.0 ± 1.0 nats in all)" in decision.reason
+    assert "at chance level (total gain +0.0 ± 1.0 nats)" in decision.reason
     better = [np.full(U, coin / U) + 0.1 * SWING + 0.03] * 2
     assert ask(better, [0.5])[0].verdict == "decided"
 
@@ -218,22 +218,22 @@ def test_a_coin_answers_each_of_many_votes():
 
 def test_chains_that_disagree_prove_nothing_by_losing():
     stopped, _ = ask(densities(-50.0, -60.0), [0.4], disagree=[2])
-    assert (stopped.dimension, stopped.verdict, stopped.hangs_on) == (None, "not decided", 2)
+    assert (stopped.dimension, stopped.verdict, stopped.undecided_at) == (None, "not decided", 2)
     assert stopped.reason.endswith(
-        "Whether 2 dimensions predict better than 1 is not decided: in 2 dimensions the chains "
-        "ended in different maps (R-hat 2.90), so what they predict proves nothing."
+        "Whether 2 dimensions predict better than 1 is undecided: in 2 dimensions the chains "
+        "ended in different maps (R-hat 2.90), so their predictions are not evidence."
     )
     climbed, _ = ask(densities(-60.0, -30.0, -31.0), [0.6, 0.4], disagree=[1])
-    assert (climbed.dimension, climbed.verdict, climbed.hangs_on) == (None, "not decided", 1)
+    assert (climbed.dimension, climbed.verdict, climbed.undecided_at) == (None, "not decided", 1)
     both, _ = ask(densities(-60.0, -30.0, -31.0), [0.4, 0.4], disagree=[1])  # accuracy rises, too
-    assert (both.dimension, both.verdict, both.hangs_on) == (2, "decided", None)
+    assert (both.dimension, both.verdict, both.undecided_at) == (2, "decided", None)
 
 
 def test_chains_that_disagree_and_win_all_the_same_are_believed():
     won, _ = ask(densities(-60.0, -30.0, -31.0), [0.4, 0.4], disagree=[2])
-    assert (won.dimension, won.verdict, won.hangs_on) == (2, "decided", None)
+    assert (won.dimension, won.verdict, won.undecided_at) == (2, "decided", None)
     held, _ = ask(densities(-50.0, -60.0), [0.4], disagree=[1])
-    assert (held.dimension, held.verdict, held.hangs_on) == (1, "decided", None)
+    assert (held.dimension, held.verdict, held.undecided_at) == (1, "decided", None)
 
 
 def test_what_was_found_without_those_chains_is_stated():
@@ -241,8 +241,8 @@ def test_what_was_found_without_those_chains_is_stated():
     by_accuracy, _ = ask(tables, [0.01, 0.4], disagree=[3])
     assert (by_accuracy.dimension, by_accuracy.verdict) == (2, "at least")
     by_chains, _ = ask(tables, [0.4, 0.4], disagree=[3])
-    assert (by_chains.dimension, by_chains.verdict, by_chains.hangs_on) == (2, "at least", 3)
-    assert "Whether 3 dimensions predict better than 2 is not decided" in by_chains.reason
+    assert (by_chains.dimension, by_chains.verdict, by_chains.undecided_at) == (2, "at least", 3)
+    assert "Whether 3 dimensions predict better than 2 is undecided" in by_chains.reason
 
 
 def test_that_chains_disagree_is_not_taken_for_coins():
@@ -414,7 +414,7 @@ def test_a_chain_that_is_stuck_does_not_decide():
 
     def kept(height):
         made = tc.Ensemble(draws, chains=chains, statistics={"log_posterior": height})
-        return set(module._in_place(made).chains)
+        return set(module._without_stuck_chains(made).chains)
 
     assert kept(height) == {2}
     assert kept(rng.normal(size=30)) == {0, 1, 2}
@@ -428,10 +428,10 @@ def test_a_chain_that_is_stuck_does_not_decide():
 )
 def test_dimensions_that_cannot_be_tried(dimensions):
     if dimensions is None:
-        with pytest.raises(InputError, match="3 answers about 5 objects cannot carry even two"):
+        with pytest.raises(InputError, match="3 answers about 5 objects do not support even two"):
             quick(tc.Triplets(ROWS[:3]), None)
         return
-    with pytest.raises(InputError, match="two or more whole numbers from 1 in rising order"):
+    with pytest.raises(InputError, match="two or more positive whole numbers in increasing order"):
         quick(answers(), dimensions)
 
 
@@ -441,7 +441,7 @@ def test_dimensions_may_be_any_sequence():
     assert type(found.rows[0].dimension) is int
 
 
-def test_a_dimension_larger_than_the_data_can_carry():
+def test_a_dimension_larger_than_the_data_support():
     with pytest.raises(InputError, match=r"5 objects span 4 dimensions at most. Use up to 4, or"):
         quick(tc.Triplets(ROWS), (1, 5))
     # 8·4 − 4·5/2 = 22 coordinates are free in 4 dimensions, and 18 in 3.
@@ -458,12 +458,12 @@ def test_the_default_stops_where_the_answers_do():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": 1}, "folds must be a whole number from 2, got 1"),
-        ({"folds": 2.5}, "folds must be a whole number from 2, got 2.5"),
-        ({"repeats": 0}, "repeats must be a whole number from 1, got 0"),
-        ({"folds": 121}, r"120 comparisons cannot be dealt into 121 folds; .* unit='answer'"),
-        ({"folds": 121, "unit": "answer"}, r"120 answers cannot be dealt .* use fewer folds\."),
-        ({"level": 0.0}, "level must lie between 0 and 0.5, such as 0.05, got 0.0"),
+        ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
+        ({"folds": 2.5}, "folds must be a whole number of at least 2, got 2.5"),
+        ({"repeats": 0}, "repeats must be a whole number of at least 1, got 0"),
+        ({"folds": 121}, r"120 comparisons cannot be split into 121 folds; .* unit='answer'"),
+        ({"folds": 121, "unit": "answer"}, r"120 answers cannot be split .* use fewer folds\."),
+        ({"level": 0.0}, "level must be between 0 and 0.5, such as 0.05, got 0.0"),
         ({"level": 0.5}, "got 0.5"),
         ({"level": math.nan}, "got nan"),
         ({"unit": "person"}, "unit must be one of"),
@@ -474,8 +474,11 @@ def test_the_default_stops_where_the_answers_do():
         ({"posterior": tc.STE()}, r"posterior must be a Posterior that samples"),
         ({"posterior": tc.Posterior(tc.STE(), sampler="laplace")}, "a Posterior that samples"),
         ({"posterior": tc.Posterior(tc.STE(), sampler="gibbs")}, "sampler"),
-        ({"posterior": tc.Posterior(tc.STE(), n_samples=5)}, "20 draws of each .* n_samples=5"),
-        ({"bootstrap": tc.STE()}, r"bootstrap must be such as Bootstrap\(STE\(\)\)"),
+        (
+            {"posterior": tc.Posterior(tc.STE(), n_samples=5)},
+            "at least 20 draws per .* n_samples=5",
+        ),
+        ({"bootstrap": tc.STE()}, r"bootstrap must be a Bootstrap such as Bootstrap\(STE\(\)\)"),
         ({"bootstrap": tc.Bootstrap(tc.STE(), fraction=2.0)}, "fraction"),
         ({"bootstrap": tc.Bootstrap(tc.STE(), unit="observer")}, "do not say which observer"),
     ],
@@ -551,8 +554,11 @@ def test_rough_guesses_are_told(share, told):
     row = estimate(1, "decided").rows[1]._replace(r_hat=1.0, k_hat=0.0)
     good, bad = row._replace(dimension=1), row._replace(k_hat=share)
     said = module._caution([good, bad], 1)
-    assert ("a rough guess for 25% of them in 2." in said) == told
-    assert ("a rough guess for 25% of them in 2." in module._caution([good, bad], 2)) == told
+    assert ("leave-one-out is unreliable for 25% of the answers in 2 dimensions." in said) == told
+    assert (
+        "leave-one-out is unreliable for 25% of the answers in 2 dimensions."
+        in module._caution([good, bad], 2)
+    ) == told
     # Nothing hangs on dimensions that are too low.
     assert module._caution([bad._replace(dimension=1), good._replace(dimension=2)], 2) == ""
     assert module._caution([good, bad], None) == ""
@@ -562,16 +568,16 @@ def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
     monkeypatch.setattr(module, "R_HAT", 0.0)
     found = quick(answers(size=2.0), thorough=False)
     assert (found.dimension, found.verdict) == (None, "not decided")
-    assert found.hangs_on in found.disagreeing
+    assert found.undecided_at in found.disagreeing
     assert all(row.agrees is False for row in found.rows if not math.isnan(row.r_hat))
     best = max(row.accuracy.value for row in found.rows)
-    assert "Of 1 to 3 dimensions, cross-validation, which needs no chains, " in found.reason
+    assert "of 1 to 3 dimensions predict held-out answers best" in found.reason
     assert f"({best:.1%} ±" in found.reason
     shown = str(found)
     assert shown.startswith("Not decided. ")
     assert f"!{found.rows[0].r_hat:.2f}" in shown
     assert shown.endswith(
-        "! The chains ended in different maps: by themselves they decide nothing."
+        "! The chains ended in different maps: by themselves they are not evidence."
     )
     assert "*" not in found.table()
     assert found.records()[0]["agrees"] is False

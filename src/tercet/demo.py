@@ -1,4 +1,4 @@
-"""The main job on a simulated world: a file of answers in, a report with its uncertainty out."""
+"""A demonstration: a report from the answers of a simulated world, compared with the truth."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ __all__ = [
 def run_demo(
     out: Path, seed: int = 0, n_jobs: int | None = None, progress: bool | None = None
 ) -> None:
-    """Run the demonstration, and print what it finds and where it is.
+    """Simulate answers, report on them, and compare the map with the truth.
 
     Parameters
     ----------
     out : Path
-        The folder to write to: answers.csv, report.html and truth.png.
+        Output folder, for answers.csv, report.html and truth.png.
     seed : int
-        Of the simulated world.
+        Random seed of the simulated world.
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
     progress : bool, optional
@@ -62,22 +62,22 @@ def run_demo(
     print(analysis.summary())
     truth = look(world, analysis.ensemble, analysis.settings.level)
     print(
-        "\nThis world is made up, so we can look:\n"
-        f"  of the {truth.n_sure} comparisons it is sure of, {truth.sure_right:.1%} are right\n"
-        f"  it expects to have {truth.expected_error:.1%} of all {len(world.truth)} comparisons "
-        f"wrong, and has {truth.error:.1%} wrong\n"
-        f"  {truth.inside} of {world.answers.n_objects} animals truly are inside their ellipses\n"
+        "\nThis world is simulated, so the truth is known:\n"
+        f"  of the {truth.n_certain} certain comparisons, {truth.certain_right:.1%} are right\n"
+        f"  of all {len(world.truth)} comparisons, {truth.expected_error:.1%} are expected to be "
+        f"wrong, and {truth.error:.1%} are wrong\n"
+        f"  {truth.inside} of {world.answers.n_objects} animals are inside their ellipses\n"
     )
     page = analysis.write(out / "report.html")[0]
     write_whole(out / "truth.png", draw_both(world, truth))
-    print(f"The map beside the truth: {out / 'truth.png'}\nThe report: {page}")
+    print(f"Map and truth: {out / 'truth.png'}\nThe report: {page}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """``python -m tercet.demo``."""
     parser = argparse.ArgumentParser(prog="tercet.demo", description=run_demo.__doc__)
-    parser.add_argument("-o", "--out", type=Path, default=Path("demo"), help="folder to write to")
-    parser.add_argument("--seed", type=int, default=0, help="of the simulated world")
+    parser.add_argument("-o", "--out", type=Path, default=Path("demo"), help="output folder")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the simulated world")
     options = parser.parse_args(arguments)
     try:
         run_demo(options.out, options.seed)
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-# --- the world: animals at known places, and observers who answer -------------------------------
+# --- the world: animals at known positions, and observers who answer ----------------------------
 
 
 NAMES = (
@@ -95,14 +95,14 @@ NAMES = (
     ("fox", "otter", "hare", "bear", "mouse", "deer", "wolf", "bat", "badger", "lynx"),
 )
 N_OBSERVERS = 25
-N_OWN = 60  # comparisons of an observer's own
-N_SHARED = 40  # that all observers are asked
+N_OWN = 60  # comparisons of each observer alone
+N_SHARED = 40  # comparisons that all observers are asked
 NOISE = 0.3
 GUESSER = 16  # this observer guesses
 
 
 class DemoWorld(NamedTuple):
-    """Animals at made-up places, and noisy answers about them."""
+    """Animals at simulated positions, and noisy answers about them."""
 
     positions: Floats
     kinds: list[int]
@@ -111,7 +111,7 @@ class DemoWorld(NamedTuple):
 
 
 def make_world(seed: int) -> DemoWorld:
-    """Place ten animals of each kind around the means of the paper's mixture and ask about them."""
+    """Place ten animals of each kind around the means of the paper's mixture, and ask observers."""
     rng = np.random.default_rng(seed)
     kinds = [kind for kind, names in enumerate(NAMES) for _ in names]
     names = [name for group in NAMES for name in group]
@@ -131,19 +131,19 @@ def make_world(seed: int) -> DemoWorld:
     return DemoWorld(positions, kinds, answers, truth)
 
 
-# --- the map beside the world, which with real answers nobody can see ---------------------------
+# --- the map compared with the truth ------------------------------------------------------------
 
 
 class Truth(NamedTuple):
-    """How right the map is."""
+    """How accurate the map is."""
 
-    laid: Ensemble  # the map, laid on the world
+    aligned: Ensemble  # the map, aligned with the world
     level: float
-    n_sure: int  # comparisons that it is sure of
-    sure_right: float  # share of them that are right
-    expected_error: float  # share of all comparisons that it expects to have wrong
-    error: float  # share that it has wrong
-    inside: int  # animals whose true places lie in their ellipses
+    n_certain: int  # comparisons more certain than the level
+    certain_right: float  # share of them that are right
+    expected_error: float  # expected share of wrong comparisons
+    error: float  # actual share
+    inside: int  # animals whose true positions are inside their ellipses
 
 
 def look(world: DemoWorld, ensemble: Ensemble, level: float) -> Truth:
@@ -151,17 +151,17 @@ def look(world: DemoWorld, ensemble: Ensemble, level: float) -> Truth:
     order = [(ensemble.names or ()).index(name) for name in world.truth.names or ()]
     fit = procrustes(ensemble.point_mean()[order], world.positions, scale=True)
     samples = fit.scale * ensemble.samples[:, order] @ fit.rotation + fit.shift
-    laid = Ensemble(samples, names=world.truth.names, alignment="none")
+    aligned = Ensemble(samples, names=world.truth.names, alignment="none")
     p = ensemble.triplet_probability(world.truth)
-    sure = np.maximum(p, 1.0 - p) > level
-    away = world.positions - laid.point_mean()
-    solved = np.linalg.solve(laid.point_covariance(), away[:, :, None])[:, :, 0]
+    certain = np.maximum(p, 1.0 - p) > level
+    away = world.positions - aligned.point_mean()
+    solved = np.linalg.solve(aligned.point_covariance(), away[:, :, None])[:, :, 0]
     inside = np.sum(away * solved, axis=1) <= -2.0 * math.log1p(-level)
     return Truth(
-        laid,
+        aligned,
         level,
-        int(np.count_nonzero(sure)),
-        float(np.mean(p[sure] > 0.5)),
+        int(np.count_nonzero(certain)),
+        float(np.mean(p[certain] > 0.5)),
         float(np.minimum(p, 1.0 - p).mean()),
         float(np.mean(p < 0.5)),
         int(np.count_nonzero(inside)),
@@ -179,7 +179,7 @@ def draw_both(world: DemoWorld, truth: Truth) -> bytes:
         f"Its map from {len(world.answers)} noisy answers, with {truth.level:.0%} ellipses",
         loc="left",
     )
-    plot_map(truth.laid, groups=world.kinds, level=truth.level, ax=right)
+    plot_map(truth.aligned, groups=world.kinds, level=truth.level, ax=right)
     left.update_datalim(right.dataLim.get_points())  # the same scale on both sides
     plot_map(world.positions, world.answers.names, groups=world.kinds, ax=left)
     picture = io.BytesIO()

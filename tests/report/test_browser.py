@@ -278,7 +278,7 @@ def test_the_map_is_enlarged(visit):
     page = visit(2).page
     before = drawn(page, 0)
     for _ in range(2):
-        page.click("#map-picture button[aria-label=Enlarge]")
+        page.click("#map-picture button[aria-label='Zoom in']")
     page.wait_for_timeout(100)
     np.testing.assert_allclose(drawn(page, 0)[2:4], 2.25 * before[2:4], rtol=0.01)
     page.click("#map-picture button[aria-label='Show all']")
@@ -319,7 +319,7 @@ def test_of_a_crowd_only_the_ellipse_that_is_looked_at_is_shown(visit, crowd):
     assert page.evaluate(visible) == 0
     assert page.locator("#distances-picture text", has_text="object").count() == 0
     for _ in range(6):
-        page.click("#distances-picture button[aria-label=Enlarge]")
+        page.click("#distances-picture button[aria-label='Zoom in']")
     assert page.locator("#distances-picture text", has_text="object").count() > 10
 
 

@@ -212,8 +212,11 @@ def test_more_than_the_noise_ceiling_is_explained(analysis):
 
 def test_an_ellipse_is_said_to_be_conditional(read):
     text = read.text.replace("\u00a0", " ")
-    assert "on the pooled map of these observers, if the model and the number of dim" in text
-    assert "Whether two ellipses overlap is no test" in text
+    assert (
+        "on the pooled map of these observers with 95 % probability, if the model and the number of"
+        in text
+    )
+    assert "Overlap of two ellipses is not a test" in text
 
 
 def test_the_command_says_how_the_file_was_read(analysis):
@@ -243,15 +246,15 @@ def test_rows_that_were_left_out_are_listed(analysis):
 def test_of_observers_with_few_answers_nothing_is_claimed(by_many):
     assert "cannot tell" in {each.verdict for each in by_many.check.observers}
     read = Read(page(by_many))
-    assert "guessed cannot be told" in read.text
-    assert "Nobody looks like guessing" not in read.text
+    assert "guessed cannot be determined" in read.text
+    assert "No observer looks like guessing" not in read.text
 
 
 def test_why_there_is_no_ceiling_is_told_as_it_is(analysis):
     why = "the weights are not whole numbers, so they do not count answers"
     check = dataclasses.replace(analysis.check, repeats=None, no_repeats=why)
     read = Read(page(dataclasses.replace(analysis, check=check)))
-    assert f"The most possible is unknown: {why}." in read.text
+    assert f"The noise ceiling is unknown: {why}." in read.text
 
 
 def test_the_shares_are_those_of_the_sentence(analysis):
@@ -275,16 +278,14 @@ def test_nothing_is_certain_where_the_chains_did_not_agree(analysis, unsettled):
     )
     assert why in doubtful
     assert "A map of 12 objects, provisional" in doubtful
-    assert "This cannot be said, for the chains did not agree" in doubtful
+    assert "This cannot be stated, because the chains did not agree" in doubtful
     for claim in (
         "Most certain",
-        "certain of",
         "are more than 95 % certain",
         "and how certain it is",
-        "The map is sure",
-        "is known best",
-        "nothing speaks against the model",
-        "The question that would tell most",
+        "is the most certain",
+        "No lack of fit was found",
+        "Most informative next question",
     ):
         assert claim not in doubtful, claim
     assert "Most certain" in settled
@@ -301,7 +302,7 @@ def test_nothing_is_certain_where_the_chains_did_not_agree(analysis, unsettled):
     assert analysis.to_dict()["certainty"]["share"] == analysis.certainty.share
 
 
-def tried(dimension, verdict, hangs_on=None, most=6):
+def tried(dimension, verdict, undecided_at=None, most=6):
     measured = {
         "training_loss": NOTHING,
         "log_loss": Measured(0.5, 0.01),
@@ -316,13 +317,13 @@ def tried(dimension, verdict, hangs_on=None, most=6):
         DimensionRow(
             dimension=d,
             accuracy=Measured(0.7 + 0.01 * d, 0.01),
-            r_hat=2.9 if d == hangs_on else 1.0,
-            agrees=d != hangs_on,
+            r_hat=2.9 if d == undecided_at else 1.0,
+            agrees=d != undecided_at,
             **measured,
         )
         for d in range(1, most + 1)
     )
-    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 400, hangs_on)
+    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 400, undecided_at)
 
 
 def test_a_dimension_that_is_not_decided_is_not_stated(analysis):
@@ -331,15 +332,17 @@ def test_a_dimension_that_is_not_decided_is_not_stated(analysis):
         analysis, dimension=tried(None, "not decided", 2), settings=estimated
     )
     read = Read(page(given)).text.replace("\u00a0", " ")
-    assert "Provisional: how many dimensions the answers need is not decided." in read
-    assert "shown; how many are needed is not decided" in read
-    assert "of single maps, those of 6 dimensions predict most left-out answers (76 %)" in read
-    assert "The number of dimensions is not decided; the map shows 2." in read
-    assert "A hollow point is from chains that ended in different maps" in read
+    assert "Provisional: the number of dimensions is undecided." in read
+    assert "shown; how many are needed is undecided" in read
+    assert (
+        "Of single maps, those in 6 dimensions predict held-out answers best (76 % correct" in read
+    )
+    assert "The number of dimensions is undecided; the map shows 2." in read
+    assert "Hollow points are from chains that ended in different maps" in read
     assert "none could be chosen (2 are shown)" in read
     assert "Most certain" not in read
     coins = dataclasses.replace(analysis, dimension=tried(None, "cannot tell"))
-    assert "Provisional: left-out answers are predicted no better than by a coin." in Read(
+    assert "Provisional: held-out answers are predicted at chance level." in Read(
         page(coins)
     ).text.replace("\u00a0", " ")
 
@@ -347,14 +350,19 @@ def test_a_dimension_that_is_not_decided_is_not_stated(analysis):
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (tried(2, "at least", most=2), "1 to 2 dimensions were tried; 2 predict left-out answers "),
-        (tried(2, "at least", most=2), "best, and more were not tried."),
-        (tried(2, "decided"), "tried: 1 predicts left-out answers worse than 2, and 3 predict no "),
-        (tried(2, "at least"), "and whether 3 predict better than 2, the answers do not clearly "),
+        (tried(2, "at least", most=2), "answers worse, more were not tried (1 to 2 tried)."),
+        (tried(1, "decided"), "One dimension: more do not predict held-out answers better (1 to 6"),
+        (
+            tried(2, "decided"),
+            "Two dimensions: fewer predict held-out answers worse, more do not help (1 to 6 tried)",
+        ),
+        (tried(2, "at least"), "answers worse; whether 3 predict better is unclear from these"),
         (
             tried(2, "at least", 3),
-            "whether 3 predict better than 2 is not decided, for the",
+            "worse; whether 3 predict better is undecided, because the chains ended in different "
+            "maps in 3 dimensions (1 to 6 tried).",
         ),
+        (tried(None, "cannot tell"), "by default: held-out answers are predicted at chance level"),
     ],
 )
 def test_the_summary_says_what_was_tried(analysis, found, said):
@@ -385,7 +393,7 @@ def test_a_scale_is_drawn_row_by_row(on_a_line):
     ids = {attributes.get("id") for _, attributes in read.tags}
     assert {"map-object-11", "map-ellipse-11", "map-name-11"} <= ids
     assert "A scale of 12 objects" in read.text
-    assert "Who gave each answer is not known" in read.text
+    assert "It is not known who gave each answer" in read.text
 
 
 def test_of_more_dimensions_two_are_drawn_and_the_others_can_be_chosen(in_space):
@@ -428,7 +436,7 @@ def test_nearest_neighbours_are_listed(in_space):
 
 def test_quadruplets_have_no_questions(of_pairs):
     read = Read(page(of_pairs))
-    assert "these are about four" in read.text
+    assert "these answers are about four" in read.text
     assert "never asked" not in read.text
 
 
@@ -437,8 +445,8 @@ def test_what_is_unknown_is_said(analysis):
         analysis, held_out=None, lack_of_fit=None, suggestions=None, cautions=()
     )
     read = Read(page(bare))
-    assert "too few answers to leave some out" in read.text
-    assert "Nothing else in these answers calls for special care." in read.text
+    assert "too few answers to hold some out" in read.text
+    assert "Nothing in these answers calls for special care." in read.text
     assert "abstain" not in [each["id"] for each in read.all("section")]
 
 
@@ -563,7 +571,7 @@ def test_a_folder_in_which_a_file_cannot_be_written_is_refused_before_the_work(t
     with pytest.raises(InputError, match=r"map.png cannot be written: it is a folder"):
         check_target(tmp_path)
     (tmp_path / "link").symlink_to("nowhere")
-    with pytest.raises(InputError, match="a link to nowhere"):
+    with pytest.raises(InputError, match="a broken link"):
         check_target(tmp_path / "link")
 
 

@@ -1,4 +1,4 @@
-"""analyse: from answers to everything that can be said of them."""
+"""analyse: from answers to everything that the report says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tercet.analysis.cautions import (
     about_dimension,
     about_dimension_chains,
     about_fit,
-    about_guesses,
+    about_influential,
     about_part,
     about_people,
     about_replicates,
@@ -54,15 +54,15 @@ Maker = Posterior | Bootstrap
 
 KINDS = ("posterior", "bootstrap", "scale")
 SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
-MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # beyond which a posterior takes very long
-FOLDS, FOLD_REPLICATES = 5, 50  # of a bootstrap that predicts held-out answers
-FEWEST_OBJECTS = 4  # of which a map says more than the answers themselves
-MOST_FOR_DIMENSION = 30_000  # answers; of more, whole units are drawn
+MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # above which a posterior takes very long
+FOLDS, FOLD_REPLICATES = 5, 50  # of a bootstrap, to predict held-out answers
+FEWEST_OBJECTS = 4  # for a map to say more than the answers themselves
+MOST_FOR_DIMENSION = 30_000  # answers; if there are more, a random part
 FEWEST_SAMPLES = 20  # maps
-FALLBACK = 2  # dimensions, where the answers do not tell
+FALLBACK = 2  # dimensions, if they could not be estimated
 
-# First keys of seeds. The maps are drawn from the seed itself, as `tercet posterior` draws them:
-# makers have keys below 10 of their own.
+# First keys of seeds. The maps use the seed itself, as `tercet posterior` does: makers have keys
+# below 10 of their own.
 _DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE, _HELD_OUT, _SAMPLE = range(11, 18)
 
 
@@ -79,27 +79,27 @@ def analyse(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Analysis:
-    """Check the answers, choose the dimension, draw maps, and say how certain they are.
+    """Check the answers, choose the dimension, draw maps, and quantify their certainty.
 
     This is what ``tercet report`` does.
 
     Parameters
     ----------
     answers : Triplets, array, data frame, path or Reading
-        A file is read as by `read_file`, which also makes a Reading.
+        Files are read by `read_file`, which returns a Reading.
     dimension : int, optional
-        Of the map; by default it is estimated.
+        Number of dimensions of the map; estimated by default.
     dimensions : sequence of int, optional
-        That are tried to estimate it; by default 1 to 6, or as many as the answers can carry.
+        Numbers of dimensions to try; by default 1 to 6, or as many as the answers support.
     uncertainty : {"posterior", "bootstrap", "scale"}, optional
-        By default the posterior; the signed-difference scale for files of difference scaling, and a
-        bootstrap where there are very many answers or objects.
+        By default the posterior; the signed-difference scale for files of difference scaling; a
+        bootstrap for very many answers or objects.
     level : float
         Of ellipses and intervals, and above which a comparison counts as certain.
     questions : int
-        How many to suggest.
+        How many next questions to suggest.
     samples : int, optional
-        Maps of each chain, or of the bootstrap; by default as suits the answers.
+        Draws of each chain, or replicates of the bootstrap; by default as suits the answers.
     random_state : None, int or numpy.random.Generator
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
@@ -136,7 +136,7 @@ def analyse(
     reading = _read(answers)
     _check(reading.triplets, settings)
     kind, why = choose_kind(reading, settings)
-    # As `tercet check` does it, which must not say anything else of the same file and seed.
+    # As in `tercet check`, which must agree for the same file and seed.
     check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
     if kind == "scale":
         reading = _by_value(reading)
@@ -177,7 +177,7 @@ def analyse(
 def describe_objects(
     ensemble: Ensemble, triplets: Triplets, certain: Certainty
 ) -> tuple[Object, ...]:
-    """Every object: its place, how certain that is, and its nearest neighbours."""
+    """Every object: its position with an interval, and its nearest neighbours."""
     votes = np.ones(len(triplets), dtype=np.int64) if triplets.votes is None else triplets.votes
     counts = mentions(triplets, votes)
     mean, interval = ensemble.point_mean(), ensemble.point_interval(certain.level)
@@ -202,23 +202,26 @@ def _read(answers: Any) -> Reading:
 
 
 def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
-    """The kind of uncertainty, and why, in words."""
+    """The kind of uncertainty, and why it was chosen."""
     triplets = reading.triplets
     if settings.uncertainty is not None:
         if settings.uncertainty not in KINDS:
             known = ", ".join(map(repr, KINDS))
             raise InputError(f"uncertainty must be one of {known}, got {settings.uncertainty!r}.")
-        return settings.uncertainty, "as asked for"
+        return settings.uncertainty, "as requested"
     is_line = settings.dimension in (None, 1) and settings.dimensions is None
     if reading.format in SCALING and is_line:
-        return "scale", "the file is of difference scaling: stimuli on a line, in known order"
+        return "scale", "the file is from difference scaling: stimuli on a line, in known order"
     if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
-        return "bootstrap", "a posterior of so many answers and objects would take very long"
+        return (
+            "bootstrap",
+            "a posterior would take very long for this number of answers and objects",
+        )
     return "posterior", "it was the best calibrated in simulations and on people's answers"
 
 
 def make_maker(kind: str, d: int, settings: Settings) -> Maker:
-    """What draws the maps in d dimensions: the recommended model."""
+    """The ensemble maker: the recommended model in d dimensions."""
     maker = Posterior if kind == "posterior" else Bootstrap
     return maker(
         d,
@@ -240,17 +243,17 @@ class _Made(NamedTuple):
     fit: LackOfFit | None = None
     scale: PerceptualScale | None = None
     goodness: GoodnessOfFit | None = None
-    undecided: bool = False  # whether the dimension could not even be estimated
-    said: tuple[str, ...] = ()  # while the scale was made
+    undecided: bool = False  # whether the dimension could not be estimated at all
+    warned: tuple[str, ...] = ()  # while the scale was made
 
 
 def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     estimate, note = _estimate(triplets, settings)
     d = settings.dimension or _shown(estimate)
     undecided = estimate is None and settings.dimension is None
-    maker = make_maker(kind, d, settings)._fit_quietly(triplets)  # the cautions speak
+    maker = make_maker(kind, d, settings)._fit_quietly(triplets)  # the cautions say it
     held_out = _predict(maker, triplets, settings)
-    # The crowd kernel hardly knows the size of a map: its draws are shown in one size.
+    # The size of a map is hardly determined in the crowd kernel: draws are shown at one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
         return _Made(ensemble, note, estimate, held_out=held_out, undecided=undecided)
@@ -260,7 +263,7 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
 
 
 def _predict(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | None:
-    """Predict answers that were left out; None where there are too few to leave some out."""
+    """Predict held-out answers; None if there are too few to hold some out."""
     if int(number_units(triplets).max()) + 1 < 2 * FOLDS:
         return None
     if isinstance(maker, Bootstrap):
@@ -275,7 +278,7 @@ def _predict(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | 
 
 
 def _shown(estimate: DimensionEstimate | None) -> int:
-    """The dimension of the map: the recommended one, or some number where there is none."""
+    """The dimension of the map: the recommended one, or else a default."""
     if estimate is None:
         return FALLBACK
     return estimate.dimension or max(FALLBACK, estimate.rows[0].dimension)
@@ -297,20 +300,20 @@ def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
         goodness = goodness_of_fit(scale, random_state=_rng(settings, _FIT), **how)
     kinds = (ConvergenceWarning, DataWarning)
     messages = (str(each.message) for each in caught if issubclass(each.category, kinds))
-    said = tuple(dict.fromkeys(messages))
+    warned = tuple(dict.fromkeys(messages))
     ensemble = Ensemble(scale.samples[:, :, None], names=scale.names, alignment="none")
-    return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness, said=said)
+    return _Made(ensemble, "Stimuli on a line.", scale=scale, goodness=goodness, warned=warned)
 
 
 def _by_value(reading: Reading) -> Reading:
-    """The same with stimuli in rising order, where their names are numbers."""
+    """The same with stimuli in increasing order, if their names are numbers."""
     triplets = reading.triplets
     order, _ = order_of(_values(triplets), triplets.n_objects, triplets.names)
     return replace(reading, triplets=renumber(triplets, order))
 
 
 def _values(triplets: Triplets) -> list[float] | None:
-    """The physical values of stimuli, where all of their names are numbers."""
+    """The physical values of stimuli, if all of their names are numbers."""
     try:
         return [float(name) for name in triplets.names or ()] or None
     except ValueError:
@@ -320,33 +323,33 @@ def _values(triplets: Triplets) -> list[float] | None:
 def _check(triplets: Triplets, settings: Settings) -> None:
     if triplets.n_objects < FEWEST_OBJECTS:
         raise InputError(
-            f"there are {triplets.n_objects} objects, and a map needs {FEWEST_OBJECTS} or more to "
-            "say anything; 'tercet check' counts the answers."
+            f"there are {triplets.n_objects} objects, but a map needs at least {FEWEST_OBJECTS}; "
+            "'tercet check' checks the answers without a map."
         )
     if settings.uncertainty == "scale" and settings.dimension not in (None, 1):
         raise InputError(
-            f"a scale has one dimension, got {settings.dimension}; leave the dimension out, or "
-            "choose another uncertainty."
+            f"a scale has one dimension, got {settings.dimension}; omit the dimension, or choose "
+            "another uncertainty."
         )
     if settings.dimension is not None and settings.dimensions is not None:
-        raise InputError("give the dimension of the map, or dimensions to try, but not both.")
+        raise InputError("give either the dimension of the map or dimensions to try, not both.")
     if settings.dimensions is not None:
         if settings.uncertainty == "scale":
-            raise InputError("a scale has one dimension; leave the dimensions to try out.")
+            raise InputError("a scale has one dimension; omit the dimensions to try.")
         check_dimensions(settings.dimensions, triplets)
     largest = triplets.n_objects - 2
     if settings.dimension is not None and not 1 <= settings.dimension <= largest:
         raise InputError(
-            f"the dimension of a map of {triplets.n_objects} objects lies between 1 and {largest}, "
-            f"got {settings.dimension}."
+            f"the dimension of a map of {triplets.n_objects} objects must be between 1 and "
+            f"{largest}, got {settings.dimension}."
         )
     if settings.samples is not None and settings.samples < FEWEST_SAMPLES:
         raise InputError(
-            f"samples must be {FEWEST_SAMPLES} or more to tell how sure the map is, got "
+            f"samples must be at least {FEWEST_SAMPLES} to estimate uncertainty, got "
             f"{settings.samples}."
         )
     if not 0.5 < settings.level < 1.0:
-        raise InputError(f"level must lie between 0.5 and 1, such as 0.95, got {settings.level!r}.")
+        raise InputError(f"level must be between 0.5 and 1, such as 0.95, got {settings.level!r}.")
 
 
 def _rng(settings: Settings, key: int) -> np.random.Generator:
@@ -354,9 +357,9 @@ def _rng(settings: Settings, key: int) -> np.random.Generator:
 
 
 def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate | None, str]:
-    """The evidence for the dimension, and what else is to be said about it."""
+    """The evidence for the dimension, and a remark on it."""
     if settings.dimension is not None:
-        return None, "The dimension was given."
+        return None, "The number of dimensions was set by the user."
     part, note = _part(triplets, settings)
     try:
         estimate = find_dimension(
@@ -371,14 +374,14 @@ def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate
         if settings.dimensions is not None:
             raise
         return None, (
-            f"The dimension could not be estimated from so few answers, so {FALLBACK} dimensions "
-            "are shown."
+            f"The number of dimensions could not be estimated from so few answers; {FALLBACK} are "
+            "shown by default."
         )
     return estimate, note
 
 
 def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
-    """Whole units, drawn at random, where there are very many answers."""
+    """Whole units, drawn at random, if there are very many answers."""
     if len(triplets) <= MOST_FOR_DIMENSION:
         return triplets, ""
     units = number_units(triplets)
@@ -395,7 +398,7 @@ def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
 def _suggest(
     kind: str, ensemble: Ensemble, triplets: Triplets, settings: Settings
 ) -> Suggestions | None:
-    """Comparisons to ask next; None where all were asked, or pairs are compared."""
+    """Next questions; None if all were asked, or for quadruplets and scales."""
     if triplets.is_quadruplets or kind == "scale" or not settings.questions:
         return None
     n = triplets.n_objects
@@ -404,13 +407,13 @@ def _suggest(
     count = min(settings.questions, int(left.sum()))
     if not count:
         return None
-    spread = -(-count // max(1, n // 2))  # over half of the anchors, where these have as many
+    spread = -(-count // max(1, n // 2))  # over half of the anchors, if these have enough
     while int(np.minimum(left, spread).sum()) < count:
         spread *= 2
     return suggest(
         ensemble,
         count,
-        # With draws of a posterior, this leaves alone what people will always answer at random.
+        # With draws of a posterior, this avoids questions that people always answer at random.
         "mutual_information" if kind == "posterior" else "uncertainty",
         triplets=triplets,
         per_anchor=spread,
@@ -432,28 +435,28 @@ def _be_careful(reading: Reading, check: AnswerCheck, made: _Made) -> tuple[str,
         about_fit(made.fit, made.goodness, converged),
         about_calibration(made.held_out),
         about_ceiling(made.held_out, check.ceiling),
-        about_guesses(made.held_out),
+        about_influential(made.held_out),
         about_part(made.dimension, triplets.n_answers),
         made.note if made.undecided else "",
         *_about_scale(reading, made),
         about_people(check, made.scale),
         *reading.doubts,
         *diagnose(triplets, min_answers=made.ensemble.n_components + 1),
-        *replace(check, gaps=()).warnings(),  # what they cannot tell was said with the dimension
+        *replace(check, gaps=()).warnings(),  # `diagnose` above reports the gaps
     )
     return tuple(caution for caution in found if caution)
 
 
 def _about_scale(reading: Reading, made: _Made) -> list[str]:
-    """What was said while the scale was made, and in which order it takes the stimuli."""
-    if made.scale is None:  # of maps, the cautions tell it
+    """Warnings from the estimation of the scale, and the order in which it takes the stimuli."""
+    if made.scale is None:
         return []
     triplets = reading.triplets
-    said = [message[:1].upper() + message[1:] for message in made.said]
+    said = [message[:1].upper() + message[1:] for message in made.warned]
     if reading.format not in SCALING and _values(triplets) is None:
         order = listing(triplets.names, range(triplets.n_objects), limit=20)
         said.append(
-            f"The scale takes the stimuli in this order, from the first to the last: {order}. If "
-            "that is not their order, give their names in the right one."
+            f"The scale takes the stimuli in this order, from first to last: {order}. If it is "
+            "wrong, give the names in the right order."
         )
     return said

@@ -1,8 +1,8 @@
-"""Paragraphs for a paper, methods and results, and the works they name."""
+"""Methods and results paragraphs for a paper, and their references."""
 
 from __future__ import annotations
 
-from tercet.analysis.cautions import tell_p
+from tercet.analysis.cautions import format_p
 from tercet.analysis.result import Analysis
 from tercet.analysis.words import provisional
 from tercet.makers import LEARNED
@@ -20,7 +20,7 @@ def methods(analysis: Analysis) -> str:
     """A methods paragraph, ready for a paper."""
     counts = analysis.check.counts
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
-    kind = "quadruplets" if analysis.triplets.is_quadruplets else "triplet comparisons"
+    kind = "quadruplet comparisons" if analysis.triplets.is_quadruplets else "triplet comparisons"
     if analysis.triplets.shares_screens and counts.screens is not None:
         kind += f" from {counted(counts.screens, 'screen')}"
     left = "".join(
@@ -29,9 +29,9 @@ def methods(analysis: Analysis) -> str:
     )
     if (catch := analysis.reading.catch) is not None:
         many = len(catch.passed)
-        left += f" {counted(many, 'catch trial')} {were(many)} kept apart."
+        left += f" {counted(many, 'catch trial')} {were(many)} not used."
     if analysis.triplets.weights is not None and analysis.triplets.votes is None:
-        left += " The answers had the weights that the file gives them."
+        left += " Answers were weighted as given in the file."
     return " ".join(
         part
         for part in (
@@ -43,8 +43,8 @@ def methods(analysis: Analysis) -> str:
             _methods_observers(analysis),
             _methods_fit(analysis),
             _methods_comparisons(analysis),
-            f"{'Ellipses and intervals' if analysis.n_components > 1 else 'Intervals'} hold "
-            f"{percent(analysis.settings.level)} of the draws' distribution and, as all "
+            f"{'Ellipses and intervals' if analysis.n_components > 1 else 'Intervals'} contain "
+            f"{percent(analysis.settings.level)} of the distribution of the draws and, like all "
             "probabilities, are conditional on the model.",
             _methods_versions(analysis),
         )
@@ -57,7 +57,7 @@ def _methods_dimension(analysis: Analysis) -> str:
     if analysis.kind == "scale":
         return ""
     if analysis.settings.dimension is not None:
-        return f"The embedding has {counted(d, 'dimension')}, chosen in advance."
+        return f"The number of dimensions was set to {d} in advance."
     if estimate is None:
         return analysis.dimension_note
     tried = [row.dimension for row in estimate.rows]
@@ -67,7 +67,7 @@ def _methods_dimension(analysis: Analysis) -> str:
         chosen = f"none could be chosen ({d} are shown)"
     return (
         f"Of {tried[0]} to {tried[-1]} dimensions, {chosen} by a corrected resampled t-test of "
-        "cross-validated accuracy (Künstle et al., 2022), and then by the leave-one-out predictive "
+        "cross-validated accuracy (Künstle et al., 2022), followed by the leave-one-out predictive "
         f"density of the posterior. {analysis.dimension_note}"
     ).strip()
 
@@ -81,7 +81,7 @@ def _methods_maker(analysis: Analysis) -> str:
             f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
         )
     screens = (
-        " Comparisons of one screen were weighted as one choice."
+        " Comparisons from one screen were weighted as one choice."
         if analysis.triplets.shares_screens
         else ""
     )
@@ -91,10 +91,10 @@ def _methods_maker(analysis: Analysis) -> str:
         return (
             "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011; p(near) = "
             "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) by maximum a posteriori with a standard "
-            f"normal prior over positions, β = {model['exponent']:.3g} and μ = {model['mu']:.3g} "
-            "being those at the maximum of the posterior of all answers; uncertainty is from "
-            f"{analysis.ensemble.n_samples} bootstrap samples of {unit}s, aligned by Procrustes "
-            f"analysis.{screens}"
+            f"normal prior over positions, with β = {model['exponent']:.3g} and μ = "
+            f"{model['mu']:.3g} fixed at the maximum of the posterior of all answers. Uncertainty "
+            f"was estimated from {analysis.ensemble.n_samples} bootstrap samples of {unit}s, "
+            f"aligned by Procrustes analysis.{screens}"
         )
     found = analysis.diagnostics
     assert found is not None
@@ -105,69 +105,70 @@ def _methods_maker(analysis: Analysis) -> str:
     )
     learned = joined([_NAMES[name] for name in LEARNED])
     return (
-        "Objects were embedded by a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
-        "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions, "
-        f"{learned} being estimated with them. {found.n_chains} chains of Hamiltonian Monte Carlo "
+        "Objects were embedded with a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
+        "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions; "
+        f"{learned} were estimated jointly. {found.n_chains} chains of Hamiltonian Monte Carlo "
         f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
         f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
-        f"{disagree}{screens} Draws were aligned by rotation, reflection, translation and scale "
-        "for display."
+        f"{disagree}{screens} Draws were aligned by rotation, reflection, translation and "
+        "scaling for display."
     )
 
 
 def _methods_observers(analysis: Analysis) -> str:
-    """Whose answers these are, and what was taken for granted about them."""
+    """Whose answers these are, and what was assumed about them."""
     many, shown = analysis.check.counts.observers, "map" if analysis.scale is None else "scale"
-    given = f"taken as independent given the {shown}"
+    given = f"treated as independent given the {shown}"
     if many is None:
-        return f"Who gave each answer was not known; the answers were {given}."
+        return f"It was not known who gave each answer; the answers were {given}."
     if many == 1:
-        return f"All answers are by one observer, and were {given}."
+        return f"All answers were given by one observer and {given}."
     said = f"The answers of all observers were pooled into one {shown} and {given}"
     if analysis.resampled_observers:
-        said += "; intervals are from whole observers resampled"
+        said += "; intervals are from resampling whole observers"
     if (test := analysis.check.differences) is not None:
-        said += f". A permutation test of differences between observers gave {tell_p(test.p_value)}"
+        said += (
+            f". A permutation test of differences between observers gave {format_p(test.p_value)}"
+        )
     return f"{said}."
 
 
 def _methods_comparisons(analysis: Analysis) -> str:
-    """How the probability of a comparison was found (Lohaus et al., section 3.2)."""
+    """How the probability of a comparison was computed (Lohaus et al., section 3.2)."""
     if default_method(len(thin(analysis.ensemble))) == "vote":
-        how = "is the share of draws in which it holds"
+        how = "is the share of draws in which this holds"
     else:
         how = (
-            "is that of a normal distribution with the mean and the standard deviation that the "
-            "difference of its two distances has over the samples"
+            "was computed from a normal distribution with the mean and the standard deviation of "
+            "the difference of the two distances over the samples"
         )
     return f"The probability that one distance is smaller than another {how} (Lohaus et al.)."
 
 
 def _methods_fit(analysis: Analysis) -> str:
-    """How predictions and fit were judged; `results` says what was found."""
+    """How predictions and fit were assessed; `results` has the numbers."""
     said = []
     if (found := analysis.held_out) is not None:
-        by = (
-            " by Pareto-smoothed importance sampling (Vehtari et al., 2017),"
-            if analysis.kind == "posterior"
-            else ""
-        )
-        said.append(f"Held-out answers were predicted{by} {found.how}.")
+        by = "cross-validation ("
+        if analysis.kind == "posterior":
+            by = "PSIS leave-one-out (Vehtari et al., 2017; "
+        said.append(f"Held-out answers were predicted by {by}{found.how}).")
     if analysis.check.ceiling is not None:
         several = analysis.check.counts.observers != 1
-        blind = " of models that do not know who answers" if several else ""
+        blind = " for models that do not know who answers" if several else ""
         said.append(
-            f"The noise ceiling{blind} is from a beta-binomial model of repeated comparisons."
+            f"The noise ceiling{blind} was estimated by a beta-binomial model of repeated "
+            "comparisons."
         )
     if analysis.lack_of_fit is not None and analysis.chains_agree:
         said.append(
-            "Fit was tested by a posterior predictive check against a saturated model of repeated "
-            "comparisons."
+            "Fit was assessed by a posterior predictive check against a saturated model of "
+            "repeated comparisons."
         )
     if (goodness := analysis.goodness) is not None:
         said.append(
-            f"Goodness of fit was tested by {len(goodness.simulated_runs)} simulations (Knoblauch "
-            "& Maloney, 2008)."
+            f"Goodness of fit was tested with {len(goodness.simulated_runs)} simulations "
+            "(Knoblauch & Maloney, 2008)."
         )
     return " ".join(said)
 
@@ -182,7 +183,7 @@ def _methods_versions(analysis: Analysis) -> str:
 
 
 def results(analysis: Analysis) -> str:
-    """A results paragraph: predictions beside the noise ceiling, fit, and certainty."""
+    """A results paragraph: accuracy, noise ceiling, fit and certainty."""
     said = []
     if (found := analysis.held_out) is not None:
         said.append(
@@ -201,28 +202,29 @@ def results(analysis: Analysis) -> str:
     if (fit := analysis.lack_of_fit) is not None and analysis.chains_agree:
         said.append(
             f"Repeated answers deviated {fit.ratio:.2f} times as much as expected under the model "
-            f"({tell_p(fit.p_value)})."
+            f"({format_p(fit.p_value)})."
         )
     if (goodness := analysis.goodness) is not None:
         said.append(
-            f"Deviance accounted for was {goodness.daf:.3f} ({tell_p(goodness.deviance_p)}; runs "
-            f"of residuals, {tell_p(goodness.runs_p)})."
+            f"Deviance accounted for was {goodness.daf:.3f} ({format_p(goodness.deviance_p)}; runs "
+            f"of residuals, {format_p(goodness.runs_p)})."
         )
     if analysis.is_provisional:
         said.append(f"The map is provisional: {provisional(analysis)}.")
     else:
-        sure = analysis.certainty
-        which = f"{sure.counted} random" if sure.is_sample else f"all {sure.counted}"
+        certainty = analysis.certainty
+        many = certainty.counted
+        which = f"{many} random" if certainty.is_sample else f"all {many}"
         said.append(
-            f"Of {which} comparisons of two distances from one object, {percent(sure.share)} had "
-            f"a probability above {percent(sure.level)}; {percent(sure.expected_error)} are "
-            "expected to be wrong."
+            f"Of {which} comparisons of two distances from one object, {percent(certainty.share)} "
+            f"had a probability above {percent(certainty.level)}; "
+            f"{percent(certainty.expected_error)} are expected to be wrong."
         )
     return " ".join(said)
 
 
 def citations(analysis: Analysis) -> list[str]:
-    """The works that the methods paragraph names."""
+    """The references of the methods paragraph."""
     works = [
         "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings.",
     ]

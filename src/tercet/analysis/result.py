@@ -1,4 +1,4 @@
-"""Analysis: everything found about a set of answers, and the ways to tell it."""
+"""Analysis: everything found about a set of answers, as text, as data and as a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Analysis", "Object", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What an analysis was made with; see `tercet.analyse`."""
+    """The settings of an analysis; see `tercet.analyse`."""
 
     dimension: int | None
     dimensions: Sequence[int] | None
@@ -47,7 +47,7 @@ class Object(NamedTuple):
 
     number: int
     name: str
-    answers: int  # in which it occurs
+    answers: int  # that mention it
     position: Floats  # (d,)
     interval: Floats  # (d, 2)
     radius: float  # root mean squared distance of the draws from the position
@@ -64,38 +64,38 @@ class Analysis:
     Attributes
     ----------
     reading : Reading
-        The answers and how they were read; its path is empty where they were in memory.
+        The answers and how they were read; its path is empty if they were in memory.
     triplets : Triplets
-        The answers; in rising order of the stimuli where these are on a scale.
+        The answers; for kind "scale", with the stimuli in increasing order.
     check : AnswerCheck
     dimension : DimensionEstimate or None
-        None where the dimension was given, or could not be estimated, and of kind "scale".
+        None if the dimension was given or could not be estimated, and for kind "scale".
     dimension_note : str
-        What else is to be said about the dimension, such as that a part of the answers was used.
+        A remark on the dimension, such as that only some of the answers were used.
     ensemble : Ensemble
         The draws, in principal axes.
     kind : {"posterior", "bootstrap", "scale"}
-        "scale" is the signed-difference model of stimuli on a line, resampled.
+        "scale" is the signed-difference model of stimuli on a line, with a bootstrap.
     why : str
-        Why this kind, in words.
+        Why this kind was chosen.
     diagnostics : Diagnostics or None
         None for a bootstrap.
     objects : tuple of Object
     certainty : Certainty
     held_out : HeldOut or None
-        None where there are too few answers to leave some out, and of kind "scale".
+        None if there are too few answers to hold some out, and for kind "scale".
     lack_of_fit : LackOfFit or None
-        None where no comparison was asked twice, or the ensemble is not a posterior.
+        None if no comparison was asked twice, or the ensemble is not a posterior.
     suggestions : Suggestions or None
-        None for quadruplets, of kind "scale", and where nothing is left to ask.
+        None for quadruplets, for kind "scale", and if nothing is left to ask.
     cautions : tuple of str
         What to be careful about, gravest first.
     settings : Settings
     versions : dict
     seconds : float
-        It took.
+        Run time.
     scale : PerceptualScale or None
-        Of kind "scale".
+        For kind "scale".
     goodness : GoodnessOfFit or None
         Of that scale.
     """
@@ -123,32 +123,31 @@ class Analysis:
 
     @property
     def n_components(self) -> int:
-        """Of the map."""
+        """Number of dimensions of the map."""
         return self.ensemble.n_components
 
     @property
     def chains_agree(self) -> bool:
-        """Whether the chains ended in the same maps; True where there are none."""
+        """Whether the chains ended in the same maps; True if there are none."""
         return self.diagnostics is None or self.diagnostics.agree
 
     @property
     def is_provisional(self) -> bool:
-        """Whether the map is shown with a warning, and nothing is said to be certain.
+        """Whether the map is shown with a warning, and no comparison is called certain.
 
-        That is so where the chains ended in different maps, and where the number of dimensions was
-        to be estimated and could not be decided.
+        This is so if the chains ended in different maps, or the number of dimensions is undecided.
         """
         undecided = self.dimension is not None and self.dimension.dimension is None
         return undecided or not self.chains_agree
 
     @property
     def resampled_observers(self) -> bool:
-        """Whether intervals are made of whole observers, drawn anew."""
+        """Whether intervals are from resampling whole observers."""
         return self.scale is not None and self.scale.made.resamples_observers
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the objects; their numbers where they have none."""
+        """Names of the objects; their numbers if they have none."""
         return tuple(each.name for each in self.objects)
 
     @property
@@ -167,13 +166,13 @@ class Analysis:
 
     @property
     def citations(self) -> list[str]:
-        """The works that the methods paragraph names."""
+        """The references of the methods paragraph."""
         from tercet.analysis.methods import citations
 
         return citations(self)
 
     def summary(self) -> str:
-        """What matters most, and what to be careful about (marked "!"), for a terminal."""
+        """The main results, and what to be careful about (marked "!"), for a terminal."""
         from tercet.analysis.words import in_lines
 
         return in_lines(self)
@@ -187,7 +186,7 @@ class Analysis:
     def write(
         self, out: Path | str, *, groups: Groups | None = None, pictures: Pictures | None = None
     ) -> list[Path]:
-        """Write the report, and say which files it is; the page comes first.
+        """Write the report and return the paths of its files; the page comes first.
 
         Parameters
         ----------
@@ -195,11 +194,11 @@ class Analysis:
             A file that ends in .html; or a folder, which gets report.html, report.json, the tables
             as CSV, the pictures as PNG and SVG, and the maps as map.npz for `Ensemble.load`.
         groups : mapping, sequence or path, optional
-            Colours on the map: a mapping of names to groups; or the groups of all objects in their
+            Colours on the map: a mapping of names to groups; or the groups of all objects in
             order; or a CSV file with the columns object and group.
         pictures : mapping or path, optional
             Shown in place of points: a mapping of names to files; or a folder whose files are
-            called like the objects; or a CSV file with the columns object and path.
+            named after the objects; or a CSV file with the columns object and path.
         """
         from tercet.report import read_appearance, write_report
 

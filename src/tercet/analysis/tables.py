@@ -1,4 +1,4 @@
-"""The numbers of an analysis: as tables to read and to save as CSV, and everything as JSON."""
+"""The numbers of an analysis: tables to read and to save as CSV, and everything as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CURVE_POINTS = 100  # of the risk–coverage curve, at most
 
 
 def tables(analysis: Analysis) -> dict[str, Table]:
-    """All tables that there is something to put into, by their names."""
+    """All tables that are not empty, by name."""
     found = {name: make(analysis) for name, make in MAKERS.items()}
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
@@ -45,20 +45,20 @@ def _objects(analysis: Analysis) -> Table:
         near += [""] * (3 - len(near))
         row += [each.radius, near[0], each.neighbours[0].probability, near[1], near[2]]
         rows.append(row)
-    return Table("Objects: places, how sure they are, and nearest neighbours", header, rows)
+    return Table("Objects: positions with their intervals, and nearest neighbours", header, rows)
 
 
 def _comparisons(analysis: Analysis) -> Table | None:
     if analysis.is_provisional:
         return None
     header = ["kind", "anchor", "near", "far", "probability", "answers", "agreed"]
-    sure = analysis.certainty
+    certainty = analysis.certainty
     rows = [
-        *_claims("most certain", sure.most, analysis),
-        *_claims("least certain", sure.least, analysis),
-        *_claims("contested", sure.contested, analysis),
+        *_claims("most certain", certainty.most, analysis),
+        *_claims("least certain", certainty.least, analysis),
+        *_claims("contested", certainty.contested, analysis),
     ]
-    return Table("Comparisons: most and least certain, and contested ones", header, rows)
+    return Table("Comparisons: most certain, least certain and contested", header, rows)
 
 
 def _claims(kind: str, claims: Iterable[Claim], analysis: Analysis) -> list[list[Cell]]:
@@ -83,26 +83,26 @@ def _dimensions(analysis: Analysis) -> Table | None:
     known = [any(row[k] is not None for row in rows) for k in range(len(rows[0]))]
     header = [title for title, keep in zip(records[0], known, strict=True) if keep]
     kept = [[cell for cell, keep in zip(row, known, strict=True) if keep] for row in rows]
-    return Table("Dimensions: what speaks for each", header, kept)
+    return Table("Evidence for each number of dimensions", header, kept)
 
 
 def _calibration(analysis: Analysis) -> Table | None:
     if analysis.held_out is None:
         return None
-    found = reliability_table(analysis.held_out.probability)
+    bins = reliability_table(analysis.held_out.probability)
     rows: list[list[Cell]] = [
         [float(low), float(high), int(count), _cell(confidence), _cell(accuracy)]
         for low, high, count, confidence, accuracy in zip(
-            found.edges[:-1],
-            found.edges[1:],
-            found.count,
-            found.confidence,
-            found.accuracy,
+            bins.edges[:-1],
+            bins.edges[1:],
+            bins.count,
+            bins.confidence,
+            bins.accuracy,
             strict=True,
         )
     ]
-    header = ["from", "to", "answers", "stated", "happened"]
-    return Table("Calibration: stated and true shares of predicted answers", header, rows)
+    header = ["from", "to", "answers", "confidence", "accuracy"]
+    return Table("Calibration: confidence and accuracy of held-out predictions", header, rows)
 
 
 def _coverage(analysis: Analysis) -> Table | None:
@@ -114,7 +114,9 @@ def _coverage(analysis: Analysis) -> Table | None:
     rows: list[list[Cell]] = [
         [float(curve.confidence[i]), float(curve.coverage[i]), float(curve.risk[i])] for i in chosen
     ]
-    return Table("Risk and coverage of predicted answers", ["confidence", "coverage", "risk"], rows)
+    return Table(
+        "Risk and coverage of held-out predictions", ["confidence", "coverage", "risk"], rows
+    )
 
 
 def _scale(analysis: Analysis) -> Table | None:
@@ -146,7 +148,7 @@ def _questions(analysis: Analysis) -> Table | None:
 
 
 def _cell(value: object) -> Cell:
-    """A value, unknown where it is no number."""
+    """A value; None where it is not a finite number."""
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, int | np.integer):
@@ -170,7 +172,7 @@ MAKERS: dict[str, Callable[[Analysis], Table | None]] = {
 
 
 def as_dict(analysis: Analysis) -> dict[str, Any]:
-    """Everything, JSON-compatible; None where a number is unknown."""
+    """Everything, JSON-compatible; missing values are None."""
     lack = analysis.lack_of_fit if analysis.chains_agree else None
     found: dict[str, Any] = {
         "file": PurePath(analysis.reading.path).name or None,
@@ -186,7 +188,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
             "recommended": analysis.dimension and analysis.dimension.dimension,
             "verdict": analysis.dimension and analysis.dimension.verdict,
             "reason": analysis.dimension and analysis.dimension.reason,
-            "hangs_on": analysis.dimension and analysis.dimension.hangs_on,
+            "undecided_at": analysis.dimension and analysis.dimension.undecided_at,
             "n_answers": analysis.dimension and analysis.dimension.n_answers,
             "note": analysis.dimension_note,
         },
@@ -219,9 +221,9 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
 
 
 def _certainty(analysis: Analysis) -> dict[str, Any]:
-    """How certain the map is of all comparisons; single ones and neighbours are in the tables."""
-    told = ("level", "share", "shares", "expected_error", "counted", "is_sample")
-    return {name: getattr(analysis.certainty, name) for name in told}
+    """Certainty over all comparisons; single ones and neighbours are in the tables."""
+    names = ("level", "share", "shares", "expected_error", "counted", "is_sample")
+    return {name: getattr(analysis.certainty, name) for name in names}
 
 
 def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -1,19 +1,25 @@
-"""The report in plain sentences: the summary on top, and words that other parts share."""
+"""The summary of an analysis in sentences, and phrases that the page and the paragraphs share."""
 
 from __future__ import annotations
 
-from tercet.analysis.cautions import MISFIT, WELL, is_calibrated, tell_calibration, tell_p
+from tercet.analysis.cautions import (
+    CLOSE,
+    MISFIT,
+    describe_calibration,
+    format_p,
+    is_calibrated,
+)
 from tercet.analysis.result import Analysis
 from tercet.text import counted, joined, percent, wrap
 
-__all__ = ["in_lines", "provisional", "summary", "tell_why_above"]
+__all__ = ["explain_above_ceiling", "in_lines", "provisional", "summary"]
 
 
 def summary(analysis: Analysis) -> list[str]:
-    """What matters most, first the answers, then the map, then how far to trust it."""
+    """The main results: the answers, the map, and how far to trust it."""
     said = [_about_data(analysis), _about_map(analysis), _about_certainty(analysis)]
     others = [_about_extremes, _about_held_out, _about_fit, _about_questions]
-    if analysis.is_provisional:  # nothing that rests on where objects lie
+    if analysis.is_provisional:  # nothing that depends on positions
         others = [_about_held_out, *([_about_fit] if analysis.chains_agree else [])]
     said += [sentence for tell in others if (sentence := tell(analysis))]
     return said
@@ -28,31 +34,35 @@ def in_lines(analysis: Analysis) -> str:
 
 def provisional(analysis: Analysis) -> str:
     """Why the map is provisional, in a few words."""
-    found, estimate = analysis.diagnostics, analysis.dimension
-    if found is not None and not found.agree:
-        return f"the chains did not agree (R-hat {found.r_hat:.2f}, should be below {found.limit})"
-    if estimate is not None and estimate.hangs_on is None:
-        return "left-out answers are predicted no better than by a coin"
-    return "how many dimensions the answers need is not decided"
+    chains, estimate = analysis.diagnostics, analysis.dimension
+    if chains is not None and not chains.agree:
+        return (
+            f"the chains did not agree (R-hat {chains.r_hat:.2f}, should be below {chains.limit})"
+        )
+    if estimate is not None and estimate.undecided_at is None:
+        return "held-out answers are predicted at chance level"
+    return "the number of dimensions is undecided"
 
 
-def tell_why_above(analysis: Analysis) -> str:
-    """Why more answers are predicted than the noise ceiling says, where that is so."""
-    found, ceiling = analysis.held_out, analysis.check.ceiling
-    if found is None or ceiling is None or found.accuracy <= ceiling.accuracy:
+def explain_above_ceiling(analysis: Analysis) -> str:
+    """Why the accuracy can be above the noise ceiling, where it is."""
+    held_out, ceiling = analysis.held_out, analysis.check.ceiling
+    if held_out is None or ceiling is None or held_out.accuracy <= ceiling.accuracy:
         return ""
     return (
-        " That is above the ceiling, which is an estimate, and about repeated comparisons alone: "
-        "the others may be easier."
+        " That is above the ceiling, which is estimated from repeated comparisons alone; the "
+        "others may be easier."
     )
 
 
 # --- the summary ------------------------------------------------------------------------------
 
+_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
 
 def _about_data(analysis: Analysis) -> str:
     counts = analysis.check.counts
-    who = "" if counts.observers is None else f" of {counted(counts.observers, 'observer')}"
+    who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     return (
         f"{counted(counts.answers, 'answer')}{who} about {counted(counts.objects, 'object')}, read "
         f"from {analysis.reading.title}."
@@ -60,152 +70,132 @@ def _about_data(analysis: Analysis) -> str:
 
 
 def _about_map(analysis: Analysis) -> str:
-    d = analysis.n_components
-    shown = f"a map of {d} dimensions" if d > 1 else "a scale, in one dimension"
     if analysis.kind == "scale":
-        return f"They are shown as {shown}."
-    said = [f"They are shown as {shown}.", *_about_dimension(analysis), analysis.dimension_note]
-    if not analysis.is_provisional:
-        said.append(_about_axes(analysis))
+        return "The stimuli are shown on a perceptual scale, in one dimension."
+    said = [_about_dimension(analysis), analysis.dimension_note]
+    if not analysis.is_provisional and analysis.n_components > 1:
+        variance = analysis.ensemble.point_mean().var(axis=0)
+        share = percent(variance[0] / variance.sum())
+        said.append(f"{share} of the spread is along the first dimension.")
     return " ".join(part for part in said if part)
 
 
-def _about_dimension(analysis: Analysis) -> list[str]:
-    """What was tried, and what it says."""
-    estimate = analysis.dimension
+def _about_dimension(analysis: Analysis) -> str:
+    """The number of dimensions, and the evidence for it."""
+    estimate, d = analysis.dimension, analysis.n_components
+    shown = f"{_WORDS[d] if d < len(_WORDS) else d} dimension{'' if d == 1 else 's'}"
     if estimate is None:
-        return []
-    tried = [row.dimension for row in estimate.rows]
-    those = f"{tried[0]} to {tried[-1]}"
-    if len(tried) < tried[-1] - tried[0] + 1:
-        those = joined(tried)
-    said = f"{those} dimensions were tried"
-    d = estimate.dimension
-    if d is None:
-        if estimate.verdict == "cannot tell":
-            return [f"{said}: left-out answers are predicted no better than by a coin."]
+        return f"{shown}."
+    dimensions = [row.dimension for row in estimate.rows]
+    tried = f"{dimensions[0]} to {dimensions[-1]}"
+    if len(dimensions) < dimensions[-1] - dimensions[0] + 1:
+        tried = joined(dimensions)
+    stuck = estimate.undecided_at and (
+        f"the chains ended in different maps in {counted(estimate.undecided_at, 'dimension')}"
+    )
+    if estimate.dimension is None:
+        if not stuck:
+            return (
+                f"{shown} by default: held-out answers are predicted at chance level ({tried} "
+                "tried)."
+            )
         best = max(estimate.rows, key=lambda row: row.accuracy.value)
-        return [
-            "How many the answers need is not decided, for the chains ended in different maps in "
-            f"{counted(estimate.hangs_on or tried[0], 'dimension')}. {said}: of single maps, "
-            f"those of {counted(best.dimension, 'dimension')} predict most left-out answers "
-            f"({percent(best.accuracy.value)})."
-        ]
-    place = tried.index(d)
-    if place + 1 == len(tried):
-        return [f"{said}; {d} predict left-out answers best, and more were not tried."]
-    parts = []
-    if place:
-        below = tried[place - 1]
-        parts.append(f"{below} {_predict(below)} left-out answers worse than {d}")
-    more = tried[place + 1]
-    if estimate.verdict == "decided":
-        again = "" if place else " left-out answers"
-        parts.append(f"{more} predict{again} no better than {d}")
-    elif estimate.hangs_on is None:
-        parts.append(f"whether {more} predict better than {d}, the answers do not clearly tell")
-    else:
-        parts.append(
-            f"whether {more} predict better than {d} is not decided, for the chains ended in "
-            f"different maps in {counted(estimate.hangs_on, 'dimension')}"
+        return (
+            f"{shown} by default: how many are needed is undecided, because {stuck}. Of single "
+            f"maps, those in {counted(best.dimension, 'dimension')} predict held-out answers best "
+            f"({percent(best.accuracy.value)} correct; {tried} tried)."
         )
-    return [f"{said}: {', and '.join(parts)}."]
-
-
-def _predict(count: int) -> str:
-    return "predicts" if count == 1 else "predict"
-
-
-def _about_axes(analysis: Analysis) -> str:
-    """How much of the spread lies along the first dimension, where there are several."""
-    if analysis.n_components == 1:
-        return ""
-    variance = analysis.ensemble.point_mean().var(axis=0)
-    return f"{percent(variance[0] / variance.sum())} of its spread is along the first dimension."
+    place = dimensions.index(estimate.dimension)
+    worse = "fewer predict held-out answers worse" if place else ""
+    if place + 1 == len(dimensions):
+        return f"{shown}: {worse}, more were not tried ({tried} tried)."
+    more = dimensions[place + 1]
+    if estimate.verdict == "decided":
+        after = ", more do not help" if place else "more do not predict held-out answers better"
+    else:
+        after = f"; whether {more} predict" if place else f"whether {more} predict held-out answers"
+        after += " better is "
+        after += f"undecided, because {stuck}" if stuck else "unclear from these answers"
+    return f"{shown}: {worse}{after} ({tried} tried)."
 
 
 def _about_certainty(analysis: Analysis) -> str:
     if analysis.is_provisional:
         return (
-            f"The map is provisional: {provisional(analysis)}. How sure it is of a comparison "
-            "cannot be said."
+            f"The map is provisional: {provisional(analysis)}. The certainty of comparisons cannot "
+            "be stated."
         )
-    sure = analysis.certainty
+    certainty = analysis.certainty
     return (
-        f"The map is sure (above {percent(analysis.settings.level)}) of {percent(sure.share)} of "
-        f"all comparisons of two distances from one object. If the model is right, about "
-        f"{percent(sure.expected_error)} of all its comparisons are wrong."
+        f"{percent(certainty.share)} of all comparisons (is x closer to y or to z?) are more than "
+        f"{percent(analysis.settings.level)} certain. If the model is right, about "
+        f"{percent(certainty.expected_error)} of all comparisons on the map are wrong."
     )
 
 
 def _about_extremes(analysis: Analysis) -> str:
     # The ends of a perceptual scale are 0 and 1 by convention, not by knowledge.
-    known = analysis.objects if analysis.scale is None else analysis.objects[1:-1]
-    by_radius = sorted(known, key=lambda each: each.radius)
+    free = analysis.objects if analysis.scale is None else analysis.objects[1:-1]
+    by_radius = sorted(free, key=lambda each: each.radius)
     best, worst = by_radius[0], by_radius[-1]
     if worst.radius > 1e6 * best.radius:
-        return f"The place of {worst.name} is known least."
+        return f"The position of {worst.name} is the least certain."
     return (
-        f"The place of {best.name} is known best, that of {worst.name} least "
+        f"The position of {best.name} is the most certain, that of {worst.name} the least "
         f"({worst.radius / best.radius:.1f} times as uncertain, from "
         f"{counted(worst.answers, 'answer')})."
     )
 
 
 def _about_held_out(analysis: Analysis) -> str:
-    found = analysis.held_out
-    if found is None:
+    held_out = analysis.held_out
+    if held_out is None:
         return ""
     said = (
-        f"Maps that have not seen an answer predict {percent(found.accuracy)} of the answers "
-        f"(standard error {percent(found.accuracy_error)})"
+        f"{percent(held_out.accuracy)} of held-out answers are predicted correctly (standard error "
+        f"{percent(held_out.accuracy_error)})."
     )
     if (ceiling := analysis.check.ceiling) is not None:
         low, high = ceiling.accuracy_interval
-        blind = " and of models that do not know who answers"
+        blind = " and models that do not know who answers"
         said += (
-            "; the noise ceiling, of comparisons like the repeated ones"
-            f"{blind if analysis.check.counts.observers != 1 else ''}, is "
-            f"{percent(ceiling.accuracy)} ({percent(low)} to {percent(high)})"
+            f" The noise ceiling is {percent(ceiling.accuracy)} ({percent(low)} to "
+            f"{percent(high)}), for comparisons like the repeated ones"
+            f"{blind if analysis.check.counts.observers != 1 else ''}."
         )
-    how = "are close to what happens"
-    if found.calibration_error > WELL:
-        how = "cannot be checked closely with so few answers"
-    if not is_calibrated(found):
-        how = "are off what happens"
+    how = "The probabilities hold"
+    if held_out.calibration_error > CLOSE:
+        how = "There are too few answers to check the probabilities closely"
+    if not is_calibrated(held_out):
+        how = "The probabilities do not hold"
     return (
-        f"{said}.{tell_why_above(analysis)} Their stated probabilities {how}: they differ "
-        f"{tell_calibration(found)}."
+        f"{said}{explain_above_ceiling(analysis)} {how}: they differ from observed frequencies "
+        f"{describe_calibration(held_out)}."
     )
 
 
 def _about_fit(analysis: Analysis) -> str:
     if (goodness := analysis.goodness) is not None:
         poor = min(goodness.runs_p, goodness.deviance_p) < MISFIT
-        word = "does not fit well" if poor else "fits"
         return (
-            f"The scale {word}: {percent(goodness.daf)} of the deviance is accounted for "
-            f"(simulated answers fit no better: {tell_p(goodness.deviance_p)}; runs of residuals: "
-            f"{tell_p(goodness.runs_p)})."
+            f"The scale {'does not fit well' if poor else 'fits'}: it accounts for "
+            f"{percent(goodness.daf)} of the deviance (deviance {format_p(goodness.deviance_p)}, "
+            f"runs of residuals {format_p(goodness.runs_p)})."
         )
     fit = analysis.lack_of_fit
     if fit is None:
         return ""
     if fit.p_value < MISFIT:
         return (
-            "On repeated comparisons the model does not fit: the answers deviate from it "
-            f"{fit.ratio:.2f} times as much as noise would ({tell_p(fit.p_value)}). Read the "
-            f"{'ellipses' if analysis.n_components > 1 else 'intervals'} with care."
+            "The model does not fit the repeated comparisons: the answers deviate from it "
+            f"{fit.ratio:.2f} times as much as noise explains ({format_p(fit.p_value)}). Interpret "
+            f"the {'ellipses' if analysis.n_components > 1 else 'intervals'} with care."
         )
-    return f"On repeated comparisons nothing speaks against the model (p = {fit.p_value:.2f})."
+    return f"No lack of fit was found on repeated comparisons (p = {fit.p_value:.2f})."
 
 
 def _about_questions(analysis: Analysis) -> str:
     if analysis.suggestions is None or not len(analysis.suggestions):
         return ""
-    anchor, one, other = analysis.suggestions.array[0].tolist()
-    names = analysis.names
-    return (
-        f"The question that would tell most now: is {names[anchor]} closer to {names[one]} or to "
-        f"{names[other]}?"
-    )
+    anchor, one, other = (analysis.names[i] for i in analysis.suggestions.array[0].tolist())
+    return f"Most informative next question: is {anchor} closer to {one} or to {other}?"

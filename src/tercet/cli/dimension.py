@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         "dimension": found.dimension,
         "verdict": found.verdict,
         "reason": found.reason,
-        "hangs_on": found.hangs_on,
+        "undecided_at": found.undecided_at,
         "unit": found.unit,
         "n_answers": found.n_answers,
         "dimensions": rows,

@@ -1,4 +1,4 @@
-"""How objects look on a page: their groups, which become colours, and their pictures."""
+"""The looks of objects on a page: groups, shown as colours, and pictures."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ PathLike = str | os.PathLike[str]
 Groups = Mapping[str, object] | Sequence[object] | PathLike
 Pictures = Mapping[str, PathLike] | PathLike
 
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # as Pillow calls them: pixels, never programs
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # in the terms of Pillow; raster images only
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
-MOST_BYTES = 2**26  # of the file of a picture
+MOST_BYTES = 2**26  # of a picture file
 MOST_PIXELS = 5 * 10**7
-MOST_GROUPS = 28  # that colours and shapes can tell apart
-_SIDES = ((100, 160), (400, 96))  # up to so many objects, the longer side of a picture, in pixels
+MOST_GROUPS = 28  # that colours and shapes can distinguish
+_SIDES = ((100, 160), (400, 96))  # (up to this many objects, longer side of a picture in pixels)
 _SMALLEST = 64
 
 
 class Thumbnail(NamedTuple):
     """A small copy of a picture."""
 
-    address: str  # of an image that holds its own data
+    address: str  # a data: URL
     width: int  # pixels
     height: int
 
 
 @dataclass(frozen=True)
 class Appearance:
-    """What was given about the looks of objects, in the order of the objects.
+    """Groups and pictures, in the order of the objects.
 
     Attributes
     ----------
@@ -69,17 +69,17 @@ def read_appearance(
     names : sequence of str
         Of all objects.
     groups : mapping, sequence or path, optional
-        Of names to groups; or the groups of all objects in their order; or a CSV file with the
+        A mapping of names to groups; or the groups of all objects in order; or a CSV file with the
         columns object and group.
     pictures : mapping or path, optional
-        Of names to files; or a folder whose files are called like the objects, with or without
-        the ending; or a CSV file with the columns object and path, paths being relative to it.
-        PNG, JPEG, GIF, WebP and BMP. A folder may hold other files.
+        A mapping of names to files; or a folder whose files are named after the objects, with or
+        without suffix (it may contain other files); or a CSV file with the columns object and path,
+        relative to that file. PNG, JPEG, GIF, WebP and BMP.
 
     Raises
     ------
     InputError
-        If an object has none, if a name is not that of an object, or if a picture cannot be read.
+        If an object has none, a name is not that of an object, or a picture cannot be read.
     """
     return Appearance(
         None if groups is None else _read_groups(names, groups),
@@ -102,8 +102,8 @@ def _read_groups(names: Sequence[str], groups: Groups) -> tuple[str, ...]:
     found = tuple(str(each) for each in _in_order(names, given, "group"))
     if (many := len(set(found))) > MOST_GROUPS:
         raise InputError(
-            f"there are {many} groups, and at most {MOST_GROUPS} can be told apart by colour and "
-            "shape; join some of them."
+            f"there are {many} groups, but colours and shapes distinguish at most {MOST_GROUPS}; "
+            "merge some of them."
         )
     return found
 
@@ -127,7 +127,7 @@ def _read_pictures(names: Sequence[str], pictures: Pictures) -> tuple[Thumbnail,
 
 
 def _look_in(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """The pictures in a folder by the objects whose names they have."""
+    """The pictures in a folder, by object."""
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() in ENDINGS and path.is_file():
@@ -135,7 +135,7 @@ def _look_in(folder: Path, names: Sequence[str]) -> dict[str, Path]:
                 files.setdefault(key, []).append(path)
     found = {}
     for name in names:
-        # A name may be a path itself, such as "img/cat.png"; only its last part is looked for.
+        # A name may itself be a path, such as "img/cat.png"; only its last part counts.
         several = files.get(name) or files.get(re.split(r"[\\/]", name)[-1], [])
         if len(several) > 1:
             which = " and ".join(path.name for path in several[:2])
@@ -148,15 +148,15 @@ def _look_in(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     missing = [name for name in names if name not in found]
     if missing:
         raise InputError(
-            f"{folder} has no picture of {listed(missing, 5)}: it should have a file for every "
-            f"object, called like it, such as {shown(Path(missing[0]).name + '.png')} "
+            f"{folder} has no picture of {listed(missing, 5)}: it should have a file named after "
+            f"every object, such as {shown(Path(missing[0]).name + '.png')} "
             f"({', '.join(ENDINGS)})."
         )
     return found
 
 
 def _copy(path: PathLike, name: str, side: int) -> Thumbnail:
-    """A small copy of a picture, without whatever else its file holds."""
+    """A small copy of a picture, without the metadata of its file."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     whose = f"the picture of {shown(name)}, {os.fspath(path)},"
@@ -174,7 +174,7 @@ def _copy(path: PathLike, name: str, side: int) -> Thumbnail:
             small = turned.convert("RGBA" if turned.has_transparency_data else "RGB")
     except UnidentifiedImageError:
         kinds = ", ".join(FORMATS)
-        raise InputError(f"{whose} is none of the kinds that are read: {kinds}.") from None
+        raise InputError(f"{whose} is not in a supported format ({kinds}).") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InputError(f"{whose} has too many pixels; make it smaller.") from None
     except FileNotFoundError:
@@ -195,25 +195,25 @@ def _copy(path: PathLike, name: str, side: int) -> Thumbnail:
 
 
 def _in_order(names: Sequence[str], given: Mapping[str, Any], what: str) -> list[Any]:
-    """What is given for each object, none being without, and no other name being there."""
+    """The values given, in the order of the objects; every object, and nothing else, needs one."""
     known = set(names)
     for name in given:
         if name not in known:
-            raise InputError(f"there is a {what} for {_tell_unknown(name, names)}")
+            raise InputError(f"there is a {what} for {_describe_unknown(name, names)}")
     missing = [name for name in names if name not in given]
     if missing:
         raise InputError(f"there is no {what} for {listed(missing, 5)}; every object needs one.")
     return [given[name] for name in names]
 
 
-def _tell_unknown(name: str, names: Sequence[str]) -> str:
+def _describe_unknown(name: str, names: Sequence[str]) -> str:
     like = closest(str(name), names)
     hint = f" Did you mean {shown(like)}?" if like else ""
     return f"{shown(name)}, which is not an object of these answers.{hint}"
 
 
 def _read_pairs(names: Sequence[str], path: PathLike, column: str) -> dict[str, str]:
-    """The cells of two columns of a CSV file, by object."""
+    """The values in a column of a CSV file, by object."""
     text = InputFile(path).text
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
@@ -229,7 +229,7 @@ def _take_pairs(names: Sequence[str], path: str, rows: Any, column: str) -> dict
     if missing := [title for title in ("object", column) if title not in titles]:
         raise InputError(
             f"{path}, line 1: the column {missing[0]!r} is missing; the first line "
-            f"should be object,{column}, and there is one line for every object."
+            f"should be object,{column}, followed by one line for every object."
         )
     one, other = titles.index("object"), titles.index(column)
     found: dict[str, str] = {}
@@ -241,7 +241,7 @@ def _take_pairs(names: Sequence[str], path: str, rows: Any, column: str) -> dict
         cells = [cell.strip() for cell in row] + [""] * (len(titles) - len(row))
         name, value = (row[one] if row[one:] and row[one] in known else cells[one]), cells[other]
         if name not in known:
-            raise InputError(f"{where}: there is a {column} for {_tell_unknown(name, names)}")
+            raise InputError(f"{where}: there is a {column} for {_describe_unknown(name, names)}")
         if not value:
             raise InputError(f"{where}: the object {shown(name)} has no {column}.")
         if found.setdefault(name, value) != value:

@@ -13,8 +13,10 @@ __all__ = ["card"]
 
 
 def card(analysis: Analysis) -> str:
-    """HTML without scripts, in which names and all else that comes from data is escaped."""
-    picture = draw_pictures(analysis)["map"]  # an image of its own: cards share nothing
+    """HTML without scripts; names and everything else from the data are escaped."""
+    picture = draw_pictures(analysis)[
+        "map"
+    ]  # an image of its own, so that ids of two cards do not clash
     return (
         templates()
         .get_template("card.html")
@@ -28,9 +30,9 @@ def card(analysis: Analysis) -> str:
 
 
 def _figures(analysis: Analysis) -> list[tuple[str, str]]:
-    """The few numbers that matter most, and what they are."""
+    """The main numbers, and what they are."""
     counts, d = analysis.check.counts, analysis.n_components
-    who = "" if counts.observers is None else f" of {counted(counts.observers, 'observer')}"
+    who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     shown = [
         (f"{counts.answers}", f"answers{who}"),
         (f"{counts.objects}", "objects"),
@@ -42,5 +44,7 @@ def _figures(analysis: Analysis) -> list[tuple[str, str]]:
         certain = f"of comparisons are more than {percent(analysis.certainty.level)} certain"
         shown.append((percent(analysis.certainty.share), certain))
     if analysis.held_out is not None:
-        shown.append((percent(analysis.held_out.accuracy), "of held-out answers predicted"))
+        shown.append(
+            (percent(analysis.held_out.accuracy), "of held-out answers predicted correctly")
+        )
     return shown

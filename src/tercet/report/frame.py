@@ -1,4 +1,4 @@
-"""What stands around the sections of the page: its opening, files to save, and how it was made."""
+"""The parts of the page around its sections: opening, files to save, and command."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Opening(NamedTuple):
 
 
 class File(NamedTuple):
-    """A table to save."""
+    """A file to save."""
 
     name: str
     link: str
@@ -56,12 +56,12 @@ def opening(analysis: Analysis) -> Opening:
 
 
 def file_name(analysis: Analysis) -> str:
-    """The name of the file without its folders, which are nobody's business."""
+    """The name of the file without its folders, which may be private."""
     return PureWindowsPath(analysis.reading.path).name or "answers"
 
 
 def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
-    """The few numbers that matter most, and what they are."""
+    """The main numbers, and what they are."""
     counts, held_out, ceiling = analysis.check.counts, analysis.held_out, analysis.check.ceiling
     yield _many(counts.answers), "answers"
     if counts.observers is not None:
@@ -76,18 +76,18 @@ def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
         best = ""
         if ceiling is not None:
             low, high = (f"{100 * end:.0f}" for end in ceiling.accuracy_interval)
-            best = f"; the noise ceiling of repeated ones lies between {low} and {high} %"
+            best = f"; the noise ceiling of repeated ones is between {low} and {high} %"
         share = f"{100 * held_out.accuracy:.0f} %"
         yield share, f"of held-out answers predicted correctly{best}"
 
 
 def _how_found(analysis: Analysis) -> str:
-    """What is to be known beside the number of dimensions, where it was estimated."""
+    """What to say beside the number of dimensions, if it was estimated."""
     found, said = analysis.dimension, ""
     if found is None:
         return ""
     if found.dimension is None:
-        said = " shown; how many are needed is not decided"
+        said = " shown; how many are needed is undecided"
     elif found.verdict == "at least":
         said = ", perhaps more"
     if found.n_answers < analysis.check.counts.answers:
@@ -100,7 +100,7 @@ def _many(count: int) -> str:
 
 
 def files_to_save(analysis: Analysis) -> Iterator[File]:
-    """Every table as CSV, and everything as JSON; names are in them exactly as in the file."""
+    """Every table as CSV, and everything as JSON; names are exactly as in the file."""
     for key, table in tables(analysis).items():
         count = counted(len(table.rows), "row")
         yield File(f"{key}.csv", _link("text/csv", table.csv()), f"{table.title} ({count})")
@@ -115,7 +115,7 @@ def _link(kind: str, content: str) -> str:
 
 
 def command(analysis: Analysis, looks: Appearance) -> str:
-    """The command that makes the page again; empty of answers that come from no file."""
+    """The command that reproduces the page; empty if the answers are not from a file."""
     if not analysis.reading.path:
         return ""
     settings = analysis.settings

@@ -25,7 +25,7 @@ __all__ = ["page", "templates"]
 
 SCRIPTS = ("page.js", "map.js", "heat.js")  # in the order in which they run
 
-# What a browser would not show, or would show as something else; line ends and tabs stay.
+# What a browser would not show, or show differently; line ends and tabs stay.
 _UNSEEN = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if code not in (9, 10, 13)}
 # What ends a script, or a line in some scripts.
 _SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -34,8 +34,8 @@ _SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 def page(analysis: Analysis, appearance: Appearance | None = None) -> str:
     """The report as HTML; the same analysis gives the same text.
 
-    Names and all else that comes from data are escaped by the template. A policy forbids the page
-    to load anything and to run any script but its own.
+    Names and everything else from the data are escaped by the template. A policy keeps the page
+    from loading anything and from running any script but its own.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def page(analysis: Analysis, appearance: Appearance | None = None) -> str:
 
 @cache
 def templates() -> Environment:
-    """The templates of the report; whatever they are given is escaped."""
+    """The templates of the report, with autoescape."""
     made = Environment(
         loader=PackageLoader("tercet.report"),
         autoescape=True,
@@ -80,25 +80,25 @@ def templates() -> Environment:
 
 
 def readable(value: Any) -> Any:
-    """Text of which a browser shows every letter; whatever is HTML already stays as it is."""
+    """Text of which a browser shows every character; markup stays as it is."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return value.translate(_UNSEEN).encode("utf-8", "replace").decode()
     return value
 
 
 def prose(sentence: str) -> str:
-    """A sentence whose numbers and percent signs stay together."""
+    """A sentence with no line break between a number and its percent sign."""
     return re.sub(r"(?<=\d) %", "\u00a0%", sentence)
 
 
 def number(value: float) -> str:
-    """A number of a table, in four digits."""
+    """A number in a table, with four digits."""
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
     return shown.replace("-", "−")
 
 
 def as_data(value: Any) -> Markup:
-    """A value as JSON that can stand inside of a script element."""
+    """A value as JSON that is safe inside a script element."""
     return Markup(json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_SCRIPT))
 
 

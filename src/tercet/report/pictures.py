@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG that stands inside of a page, or as files."""
+"""The figures of a report, as SVG inside the page or as files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KEYS", "KINDS", "Picture", "draw_pictures"]
 
-# Of all pictures that a report may have, and of their files.
+# All figures that a report may have; also the names of their files.
 KEYS = (
     "map",
     "distances",
@@ -50,7 +50,7 @@ KEYS = (
 )
 KINDS = ("png", "svg")
 
-MOST_ROWS = 60  # objects that a scale names one below the other; more are drawn along a line
+MOST_ROWS = 60  # objects in rows of a scale; more are drawn along a line
 PROVISIONAL = "provisional"
 DOTS = 200  # per inch, of PNG files
 _STYLE = {
@@ -59,7 +59,7 @@ _STYLE = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "font.size": 9.0,
-    "svg.fonttype": "path",  # looks the same everywhere, and no name is markup
+    "svg.fonttype": "path",  # looks the same everywhere, and names cannot become markup
     "svg.hashsalt": "tercet",
     "xtick.color": "0.3",
     "ytick.color": "0.3",
@@ -72,36 +72,36 @@ _IDS = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 class Picture(NamedTuple):
-    """A picture that is drawn when it is asked for."""
+    """A figure that is drawn on demand."""
 
-    key: str  # such as "map": the name of its files, and what its ids in a page start with
-    title: str  # what it shows, in words, for those who do not see it
+    key: str  # such as "map": the name of its files, and the prefix of its ids in a page
+    title: str  # a description, for screen readers
     draw: Callable[[], Figure]
 
     def inline(self) -> str:
-        """SVG for a page: no size of its own, no style sheet, and ids that only it has."""
+        """SVG for a page: without size and style sheet, with ids of its own."""
         found = _METADATA.sub("", _HEAD.sub("", self._render("svg").decode("utf-8"), count=1))
         found = _SIZE.sub(r"\1", _SIZE.sub(r"\1", _STYLES.sub("", found), count=1), count=1)
         style = 'stroke-linejoin="round" stroke-linecap="butt"'
         return _IDS.sub(rf"\g<1>{self.key}-", found.replace("<svg", f"<svg {style}", 1)).strip()
 
     def files(self) -> dict[str, bytes]:
-        """PNG and SVG, by their names."""
+        """PNG and SVG, by file name."""
         return {f"{self.key}.{kind}": self._render(kind) for kind in KINDS}
 
     def _render(self, kind: str) -> bytes:
         with _styled():
             written = io.BytesIO()
-            # Neither the time nor the version: the same analysis give the same bytes.
+            # Neither time nor version: the same analysis gives the same bytes.
             metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
             self.draw().savefig(written, format=kind, dpi=DOTS, metadata=metadata)
         return written.getvalue()
 
 
 def draw_pictures(analysis: Analysis, appearance: Appearance | None = None) -> dict[str, Picture]:
-    """The pictures that this analysis has, by their keys: "map", "calibration" and others.
+    """The figures of this analysis, by key: "map", "calibration" and others.
 
-    Groups, where the appearance has some, give the objects their colours.
+    Objects are coloured by their groups, if the appearance has some.
     """
     groups = None if appearance is None else appearance.groups
     return {picture.key: picture for picture in _pictures(analysis, groups)}
@@ -114,7 +114,7 @@ def _pictures(analysis: Analysis, groups: Sequence[str] | None) -> Iterator[Pict
         kind = f"Scale of {count} objects, with {level} intervals"
         draw = _rows if analysis.scale is None else _stimuli
     else:
-        kind = "Map" if d == 2 else f"The two widest of {d} dimensions"
+        kind = "Map" if d == 2 else f"The first two of {d} dimensions"
         kind += f": {count} objects as points" + (
             "" if count > CROWD else f", with {level} ellipses"
         )
@@ -150,13 +150,13 @@ def _pictures(analysis: Analysis, groups: Sequence[str] | None) -> Iterator[Pict
     if (goodness := analysis.goodness) is not None:
         yield Picture(
             "residuals",
-            "Sorted residuals in their envelope, and runs of residuals beside simulated ones",
+            "Sorted residuals with their envelope, and runs of residuals beside simulated ones",
             lambda: _row(2, plot_residuals, goodness),
         )
     if any(each.predicted for each in analysis.check.observers):
         yield Picture(
             "observers",
-            "Share of each observer's answers that a map of the others' predicts",
+            "Share of each observer's answers that a map of the others' answers predicts correctly",
             lambda: _observers(analysis),
         )
 
@@ -173,7 +173,7 @@ def _marked(
     analysis: Analysis,
     groups: Sequence[str] | None,
 ) -> Figure:
-    """A picture that says so itself where it is provisional, for it may travel alone."""
+    """A figure that says if it is provisional, because it may be used without the page."""
     figure = draw(analysis, groups)
     if analysis.is_provisional:
         figure.suptitle(f"Provisional: {provisional(analysis)}", color=COLOURS[1], fontsize=9)
@@ -181,21 +181,21 @@ def _marked(
 
 
 def _map(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
-    """The first two dimensions; of very many objects the points without their ellipses."""
+    """The first two dimensions; points without ellipses if there are very many objects."""
     n, level = len(analysis.objects), analysis.settings.level
     width = 6.4 if n <= 40 else 8.0 if n <= 120 else 9.6
     ends = np.array([each.interval for each in analysis.objects])
     across, up = (ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0))[:2]
     figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
     ax = _bare(figure.subplots())
-    _exdrawable(figure, groups)
+    _legend(figure, groups)
     shown = analysis.ensemble.point_mean() if n > CROWD else analysis.ensemble
     plot_map(shown, analysis.names, groups=groups, level=level, ax=ax)
     return figure
 
 
-def _exdrawable(figure: Figure, groups: Sequence[str] | None) -> None:
-    """Say below the picture which group has which colour; before names are placed."""
+def _legend(figure: Figure, groups: Sequence[str] | None) -> None:
+    """A legend of the groups below the figure; drawn before names are placed."""
     from matplotlib.lines import Line2D
 
     if groups is None:
@@ -222,17 +222,17 @@ def _heat(analysis: Analysis) -> Figure:
 
 
 def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
-    """Objects one below the other, the highest at the top, with their intervals."""
+    """Objects in rows, the highest value at the top, with their intervals."""
     objects = sorted(analysis.objects, key=lambda each: float(each.position[0]))
     if len(objects) > MOST_ROWS:
         figure, level = _figure(8.0, 3.4), analysis.settings.level
         ax = _bare(figure.subplots())
-        _exdrawable(figure, groups)
+        _legend(figure, groups)
         plot_map(analysis.ensemble, analysis.names, groups=groups, level=level, ax=ax)
         return figure
     figure = _figure(5.0, 0.8 + 0.19 * len(objects))
     ax = figure.subplots()
-    _exdrawable(figure, groups)
+    _legend(figure, groups)
     colours, markers = looks(groups, len(objects))
     for row, each in enumerate(objects):
         at, look = [float(each.position[0])], (colours[each.number], markers[each.number])
@@ -251,13 +251,13 @@ def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
 
 
 def _stimuli(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
-    """Perceived values against stimuli, the picture of difference scaling."""
+    """Perceived values against stimuli, as usual in difference scaling."""
     scale, level = analysis.scale, analysis.settings.level
     assert scale is not None
     figure = _one(5.0, 3.8, plot_scale, scale, level=level)
     places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
     limits = scale.interval(level).tolist()
-    _exdrawable(figure, groups)
+    _legend(figure, groups)
     colours, markers = looks(groups, len(analysis.objects))
     for each, (x, y), ends in zip(analysis.objects, places, limits, strict=True):
         look = (colours[each.number], markers[each.number])
@@ -274,7 +274,7 @@ def _mark(
     up: list[float],
     look: tuple[str, str],
 ) -> None:
-    """Draw an object of a scale, and its interval, under the ids that objects of maps have."""
+    """Draw an object of a scale and its interval, with the same ids as on maps."""
     colour, marker = look
     line: dict[str, Any] = {"color": colour, "lw": 1.6, "alpha": 0.55, "solid_capstyle": "butt"}
     ax.plot(across, up, gid=f"ellipse-{each.number}", **line)
@@ -302,12 +302,12 @@ def _observers(analysis: Analysis) -> Figure:
         high,
         flagged=[bool(each.flags) for each in shown],
         typical=None if math.isnan(typical) else typical,
-        xlabel="share of answers predicted",
+        xlabel="share of answers predicted correctly",
     )
 
 
 def _bare(ax: Axes) -> Axes:
-    """Axes without a frame: turned or moved, a map is the same."""
+    """Axes without a frame: rotation and translation of a map are arbitrary."""
     ax.spines[:].set_visible(False)
     return ax
 
@@ -315,14 +315,14 @@ def _bare(ax: Axes) -> Axes:
 def _one(
     width: float, height: float, plot: Callable[..., Any], *given: Any, **options: Any
 ) -> Figure:
-    """A figure with one picture."""
+    """A figure with one panel."""
     figure = _figure(width, height)
     plot(*given, ax=figure.subplots(), **options)
     return figure
 
 
 def _row(count: int, plot: Callable[..., Any], *given: Any) -> Figure:
-    """A figure with several small pictures, at most two beside each other."""
+    """A figure with several small panels, at most two in a row."""
     across = min(count, 2)
     down = -(-count // across)
     figure = _figure(2.8 * across, 2.4 * down)
@@ -341,7 +341,7 @@ def _figure(width: float, height: float) -> Figure:
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """Matplotlib as it comes, whatever the user has set, in the style of reports."""
+    """The style of reports, whatever the user has set."""
     require_matplotlib()
     from matplotlib import style
 

@@ -1,4 +1,4 @@
-"""What the page's script draws the map from: numbers and plain text, nothing that could run."""
+"""The data from which the page's script draws the map: numbers and plain text only."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tercet.arrays import Floats
 from tercet.plots.axes import COLOURS
 from tercet.plots.maps import expected_distances, read_space
 from tercet.report.appearance import Appearance
-from tercet.report.sections import CROWD, tell_chance
+from tercet.report.sections import CROWD, format_probability
 from tercet.text import counted, percent
 
 __all__ = ["has_heat", "scene"]
 
-HEAT_FROM = 3  # dimensions, from which on a map does not show all distances at once
-MOST_HEATED = 1000  # objects: beyond, a heat map has more cells than a screen
+HEAT_FROM = 3  # dimensions, from which the map does not show all distances at once
+MOST_HEATED = 1000  # objects; above, a heat map has more cells than a screen has pixels
 
 
 def scene(analysis: Analysis, looks: Appearance) -> dict[str, Any]:
-    """The objects, where they lie and what is told of them; and all expected distances."""
+    """The objects with their positions and tooltips, and all expected distances."""
     d = analysis.n_components
     objects = [_tip(each, analysis) for each in analysis.objects]
     if looks.groups:
@@ -49,7 +49,7 @@ def has_heat(analysis: Analysis) -> bool:
 
 
 def _places(analysis: Analysis, objects: list[dict[str, Any]]) -> dict[str, Any]:
-    """Put into objects where they lie, and how surely; say what ellipses and axes need."""
+    """Add positions and covariances to the objects; return what ellipses and axes need."""
     level = analysis.settings.level
     space = read_space(analysis.ensemble, None, level)
     assert space.covariance is not None
@@ -78,7 +78,7 @@ def _heat(analysis: Analysis) -> dict[str, Any]:
 
 
 def _tip(each: Object, analysis: Analysis) -> dict[str, Any]:
-    """What is told of an object, in words and numbers that need no more work."""
+    """The tooltip of an object, as text."""
     level = percent(analysis.settings.level)
     places = [
         f"{_number(at)} ({_number(low)} to {_number(high)})"
@@ -89,14 +89,14 @@ def _tip(each: Object, analysis: Analysis) -> dict[str, Any]:
         "facts": [
             *(["provisional"] if analysis.is_provisional else []),
             f"in {counted(each.answers, 'answer')}",
-            f"position {', '.join(places)}; in brackets {level} intervals",
-            f"give or take {each.radius:.2f}",
+            f"position {', '.join(places)}, with {level} intervals",
+            f"uncertainty (root mean square) {each.radius:.2f}",
         ],
         "neighbours": [
             {
                 "object": other.object,
                 "distance": f"{other.distance:.2f}",
-                "probability": tell_chance(other.probability),
+                "probability": format_probability(other.probability),
             }
             for other in each.neighbours
         ],
@@ -108,5 +108,5 @@ def _number(value: float) -> str:
 
 
 def _short(values: Floats) -> list[float]:
-    """Numbers of four digits, which is finer than a screen."""
+    """Numbers with four digits, which is finer than a screen."""
     return [float(f"{value:.4g}") for value in values.tolist()]

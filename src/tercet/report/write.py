@@ -1,4 +1,4 @@
-"""Writing a report: one page, or a folder with its pictures and tables as well."""
+"""Writing a report: one page, or a folder that also has its pictures and tables."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PAGES = (".html", ".htm")
 
 
 def check_target(out: Path | str, *answers: Path | str) -> None:
-    """Raise unless a report can be written there; to be asked before the work, not after it.
+    """Raise unless a report can be written there; called before the work starts.
 
     Parameters
     ----------
     out : Path or str
         As in `write_report`.
     *answers : Path or str
-        Files that the report is made from, which must not be overwritten, through links either.
+        Input files, which must not be overwritten, not even through links.
     """
     require_matplotlib()
     target = Path(out)
@@ -42,17 +42,17 @@ def check_target(out: Path | str, *answers: Path | str) -> None:
     for each in answers:
         if identity(each) in written:
             raise InputError(
-                f"the report would overwrite {str(each)!r}, which it is made from; name another "
-                f"{'file' if _is_page(target) else 'folder'} for it."
+                f"the report would overwrite {str(each)!r}, its input; choose another "
+                f"{'file' if _is_page(target) else 'folder'}."
             )
     folder = target.parent if _is_page(target) else target
     if folder.is_symlink() and not folder.exists():
-        raise InputError(f"cannot write to {folder}: it is a link to nowhere.")
+        raise InputError(f"cannot write to {folder}: it is a broken link.")
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if not there.is_dir():
         raise InputError(f"cannot write to {folder}: {there} is a file, not a folder.")
     if not (is_stream(target) or os.access(there, os.W_OK)):
-        raise InputError(f"cannot write to {folder}: nothing may be written in {there}.")
+        raise InputError(f"cannot write to {folder}: no permission to write in {there}.")
     for path in files:
         try:
             if os.path.lexists(path):
@@ -64,9 +64,9 @@ def check_target(out: Path | str, *answers: Path | str) -> None:
 def write_report(
     analysis: Analysis, out: Path | str, appearance: Appearance | None = None
 ) -> list[Path]:
-    """Write the report, and say which files it is.
+    """Write the report and return the paths of its files.
 
-    Everything is made before the first file is written, and each file is written whole.
+    All contents are ready before the first file is written, and each file is written atomically.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def write_report(
         if not is_page:
             written.append(folder / "map.npz")
             analysis.ensemble.save(written[-1])
-    except BrokenPipeError:  # whoever reads from a pipe has had enough
+    except BrokenPipeError:  # the reader of a pipe has closed it
         raise
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}.") from error
@@ -107,7 +107,7 @@ def write_report(
 
 
 def _written(target: Path) -> list[Path]:
-    """The files that a report may write there."""
+    """The files that a report may write."""
     if _is_page(target):
         return [target]
     files = ["report.html", "report.json", "map.npz", *(f"{key}.csv" for key in MAKERS)]
@@ -116,12 +116,12 @@ def _written(target: Path) -> list[Path]:
 
 
 def _is_page(target: Path) -> bool:
-    """Whether it is a file, and not a folder; pipes and devices are."""
+    """Whether the target is a file and not a folder; pipes and devices count as files."""
     return (target.suffix.lower() in PAGES and not target.is_dir()) or is_stream(target)
 
 
 def _contents(analysis: Analysis, appearance: Appearance | None) -> dict[str, bytes]:
-    """The files of a folder, by their names."""
+    """The files of a folder, by name."""
     found = {
         "report.html": page(analysis, appearance).encode("utf-8"),
         "report.json": json.dumps(analysis.to_dict(), indent=1, allow_nan=False).encode("utf-8"),

@@ -1,10 +1,10 @@
-// The heat map of expected distances, in letters that can be read on a telephone, too.
+// The heat map of expected distances, with labels that are readable on a phone, too.
 (() => {
   const figure = document.getElementById("distances-picture");
   if (!figure) return;
   const VIRIDIS = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129],
     [92, 200, 99], [170, 220, 50], [253, 231, 37]];
-  const NAMED = 60; // objects, up to which every row is high enough for its name
+  const NAMED = 60; // objects, up to which every row has room for its name
   const LOWEST = 12; // pixels of a row with a name
   const { objects, heat } = JSON.parse(document.getElementById("map-data").textContent);
   const n = objects.length;
@@ -41,7 +41,7 @@
   const names = shape("g", {}, svg);
   const scale = shape("g", {}, svg);
 
-  const view = { k: 1, row: 0, column: 0 }; // of the first cell that is seen
+  const view = { k: 1, row: 0, column: 0 }; // of the first visible cell
   let frame = null;
   const seenCells = () => n / view.k;
 

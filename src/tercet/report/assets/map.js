@@ -1,10 +1,10 @@
-// The map: drawn anew along the dimensions that the reader chooses, and what hovering tells.
+// The map, redrawn along the dimensions that the reader chooses, and its tooltips.
 (() => {
-  const REACH = 26; // pixels from a point within which it is meant
+  const REACH = 26; // pixels around a point within which the pointer selects it
   const figure = document.getElementById("map-picture");
   const drawing = figure.querySelector(".drawing");
   const scene = JSON.parse(document.getElementById("map-data").textContent);
-  const { objects, groups, colours, crowded } = scene; // crowded: ellipses only of what is looked at
+  const { objects, groups, colours, crowded } = scene; // crowded: ellipses only of the selected object
   const colourOf = (object) => colours[(objects[object].group ?? 0) % colours.length];
   const picture = (object) => document.getElementById(`picture-${object}`);
 
@@ -12,7 +12,7 @@
   const parts = objects.map(() => []); // elements that belong to each object
   const points = objects.map(() => null); // the element that is its point
 
-  // --- what is there: a picture from the file, or one that is drawn here ------------------------
+  // --- the picture in the file, or one drawn here ----------------------------------------------
 
   const adopt = () => {
     for (const element of svg.querySelectorAll("[id]")) {
@@ -47,7 +47,7 @@
     return sum;
   };
 
-  // What is seen of an object along two directions, in units of the map.
+  // Position and ellipse of an object along two directions, in units of the map.
   const see = ({ at, covariance }, u, v) => {
     const [a, b, c] = [spread(u, covariance, u), spread(u, covariance, v), spread(v, covariance, v)];
     const [middle, half] = [(a + c) / 2, Math.hypot((a - c) / 2, b)];
@@ -63,7 +63,7 @@
   };
 
   const view = { across: 0, up: 1, turn: 0, k: 1, x: 0, y: 0 }; // x and y: of the middle, in pixels
-  let seen = []; // every object as `see` says
+  let seen = []; // every object, from `see`
   let frame = { width: 1, height: 1, scale: 1, x: 0, y: 0 };
   let layers = null;
 
@@ -78,7 +78,7 @@
     return [u, axis(view.up)];
   };
 
-  // From where to where points and ellipses reach; a few that are far larger than the others may be cut.
+  // Extent of points and ellipses; a few that are far larger than the others may be cut.
   const ends = (middle, half) => {
     const usual = seen.map((each) => each[half]).sort((a, b) => a - b)[Math.floor(seen.length / 2)];
     const reach = (each) => (crowded ? 0 : Math.min(each[half], 3 * usual));
@@ -125,7 +125,7 @@
 
   const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
 
-  class Grid { // of boxes, to be asked for those near a box
+  class Grid { // of boxes, to find those near a given box
     constructor() { this.cells = new Map(); }
     * keys([left, top, right, bottom]) {
       for (let i = Math.floor(left / 48); i <= Math.floor(right / 48); i += 1) {
@@ -146,7 +146,7 @@
     }
   }
 
-  // Small boxes along a line, which stand for it where nothing may be crossed.
+  // Small boxes along a line, to test what it would cross.
   const beads = ([x, y], [a, b], from) => {
     const steps = Math.ceil(Math.hypot(a - x, b - y) / 3);
     return Array.from({ length: steps }, (_, k) => (k + 1) / steps)
@@ -163,7 +163,7 @@
     const near = (i) => shown.filter((j) => Math.hypot(places[i][0] - places[j][0], places[i][1] - places[j][1]) < 44).length;
     const crowding = shown.length > 600 ? null : new Map(shown.map((i) => [i, near(i)]));
     const order = crowding ? [...shown].sort((a, b) => crowding.get(b) - crowding.get(a) || a - b) : shown;
-    const edge = scene.axes[0] ? 18 : 0; // where the title of the upright axis stands
+    const edge = scene.axes[0] ? 18 : 0; // room for the title of the vertical axis
     const taken = new Grid();
     for (const i of shown) taken.add([places[i][0] - dots, places[i][1] - dots, places[i][0] + dots, places[i][1] + dots]);
     const left = new Set(order);
@@ -299,8 +299,8 @@
         select.value = view[key];
         return select;
       };
-      const across = choice("across", "Across");
-      const up = choice("up", "Up");
+      const across = choice("across", "Horizontal");
+      const up = choice("up", "Vertical");
       let turn = null;
       const choose = (changed, other) => {
         if (changed.value === other.value) other.value = changed === across ? view.across : view.up;
@@ -312,14 +312,14 @@
       across.addEventListener("change", () => choose(across, up));
       up.addEventListener("change", () => choose(up, across));
       if (DIMENSIONS === 3) {
-        const label = make("label", "Turn ", bar);
+        const label = make("label", "Rotate ", bar);
         turn = make("input", undefined, label);
         Object.assign(turn, { type: "range", id: "map-turn", min: -90, max: 90, value: 0 });
         turn.addEventListener("input", () => {
           view.turn = (turn.value * Math.PI) / 180;
           const { width, height, scale } = frame;
           lookAlong();
-          Object.assign(frame, { width, height, scale }); // nothing grows or shrinks while it turns
+          Object.assign(frame, { width, height, scale }); // same scale during rotation
           redraw();
         });
       }
@@ -338,7 +338,7 @@
     }
   };
 
-  // --- what hovering tells ---------------------------------------------------------------------
+  // --- tooltips --------------------------------------------------------------------------------
 
   const tip = make("div", undefined, figure);
   tip.className = "tip";
@@ -360,7 +360,7 @@
     for (const fact of facts) make("li", fact, list);
     const table = make("table", undefined, tip);
     const head = make("tr", undefined, table);
-    for (const title of ["nearest", "distance", "is the nearest"]) make("th", title, head);
+    for (const title of ["neighbour", "distance", "is the nearest"]) make("th", title, head);
     for (const other of neighbours) {
       const row = make("tr", undefined, table);
       make("td", objects[other.object].name, row).dir = "auto";
@@ -374,7 +374,7 @@
     return [box.x + box.width / 2, box.y + box.height / 2];
   };
 
-  // Beside the point, where it covers fewest of its neighbours and stays in the window.
+  // Beside the point, where it covers the fewest neighbours and stays in the window.
   const put = (object) => {
     const outer = figure.getBoundingClientRect();
     const [width, height] = [tip.offsetWidth, tip.offsetHeight];
@@ -393,7 +393,7 @@
     tip.style.transform = `translate(${Math.round(best[0] - outer.x)}px, ${Math.round(best[1] - outer.y)}px)`;
   };
 
-  // Names of the object and of its neighbours that had no room are written over the others.
+  // Names of the object and its neighbours that did not fit are drawn over the others.
   const nameOver = (object) => {
     if (!layers) return;
     const taken = [];
@@ -414,7 +414,7 @@
     }
   };
 
-  let shown = null; // the object that is looked at
+  let shown = null; // the selected object
   const hide = () => {
     shown = null;
     tip.hidden = true;
@@ -457,7 +457,7 @@
     else if (!svg.contains(document.activeElement)) hide();
   };
 
-  // One stop of the tab key; arrows go on to the next point across or up, so each can be reached.
+  // One tab stop; arrow keys move to the next point in that direction, so each can be reached.
   const step = (from, side, by) => {
     const key = (i) => (side === "x" ? centre(points[i])[0] : -centre(points[i])[1]);
     const order = objects.map((_, i) => i).sort((a, b) => key(a) - key(b) || a - b);

@@ -37,7 +37,7 @@ const measure = (text, size = SIZE) => {
   return ruler.measureText(text).width;
 };
 
-// Tables behind pictures are open where there are no scripts, and on paper.
+// Tables behind figures are open without scripts, and in print.
 {
   const folded = [...document.querySelectorAll("details.behind")];
   for (const each of folded) each.open = false;
@@ -79,7 +79,7 @@ const measure = (text, size = SIZE) => {
   }
 }
 
-// Saving a picture as it is seen.
+// Saving a figure as it is shown.
 {
   const save = (svg, file) => {
     const whole = svg.cloneNode(true);
@@ -98,15 +98,15 @@ const measure = (text, size = SIZE) => {
     const caption = figure.querySelector("figcaption");
     const file = `${figure.id.replace(/-picture$/, "")}.svg`;
     caption.append(" ");
-    const button = make("button", "Save the picture", caption);
+    const button = make("button", "Save the figure", caption);
     button.type = "button";
     button.className = "save";
     button.addEventListener("click", () => save(figure.querySelector(".drawing svg"), file));
   }
 }
 
-// Zooming and moving what a drawing shows: buttons, the wheel with the control key, a drag with one
-// finger or the mouse where it is enlarged, and a pinch. `view` has k (how many times as large) and
+// Zooming and panning a drawing: buttons, the wheel with the control key, a drag with one finger or
+// the mouse when it is enlarged, and a pinch. `view` has k (magnification) and
 // move(dx, dy), zoom(factor, x, y) in pixels of the drawing.
 const enlarge = (figure, svg, view) => {
   const bar = figure.querySelector(".controls") ?? make("div");
@@ -125,8 +125,8 @@ const enlarge = (figure, svg, view) => {
     button.title = label;
     button.addEventListener("click", () => { act(); settle(); });
   };
-  press("+", "Enlarge", () => view.zoom(1.5, ...middle()));
-  press("−", "Make smaller", () => view.zoom(1 / 1.5, ...middle()));
+  press("+", "Zoom in", () => view.zoom(1.5, ...middle()));
+  press("−", "Zoom out", () => view.zoom(1 / 1.5, ...middle()));
   press("All", "Show all", () => view.zoom(1 / view.k, ...middle()));
 
   const place = (event) => {
@@ -140,7 +140,7 @@ const enlarge = (figure, svg, view) => {
     view.zoom(Math.exp(-event.deltaY / 200), ...place(event));
     settle();
   }, { passive: false });
-  const held = new Map(); // pointers that are down
+  const held = new Map(); // pointers that are pressed
   svg.addEventListener("pointerdown", (event) => held.set(event.pointerId, place(event)));
   addEventListener("pointerup", (event) => held.delete(event.pointerId));
   addEventListener("pointercancel", (event) => held.delete(event.pointerId));

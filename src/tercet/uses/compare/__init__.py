@@ -1,4 +1,4 @@
-"""Which model predicts the answers best, and whether it fits at all."""
+"""Which model predicts held-out answers best, and whether it fits."""
 
 from tercet.answers.repeats import NoiseCeiling, noise_ceiling
 from tercet.uses.compare.comparison import Comparison, LackOfFit, ModelScore, lack_of_fit

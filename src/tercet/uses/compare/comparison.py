@@ -1,4 +1,4 @@
-"""What a comparison of models found, and whether a model fits at all."""
+"""The result of a comparison of models, and whether a model fits."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ __all__ = [
 ]
 
 ERRORS = 2.0  # standard errors from which a difference is called clear
-# Below a difference of 4 nats in all its standard error is not to be trusted (Sivula, Magnusson,
-# Matamoros & Vehtari 2020), so it is never called clear.
+# The standard error of a total difference below 4 nats is unreliable (Sivula, Magnusson, Matamoros
+# & Vehtari 2020), so such a difference is never called clear.
 NATS = 4.0
 MISFIT = 0.05
-COIN = math.log(2.0)
+CHANCE = math.log(2.0)
 
 
 class ModelScore(NamedTuple):
-    """How one model did; losses are per answer, in nats, and None for a model without likelihood.
+    """The scores of one model; losses are per answer, in nats; None without a likelihood.
 
     Attributes
     ----------
     model : str
     log_loss, log_loss_se : float or None
-        −log predictive density of left-out answers, per answer, and its standard error over units.
+        −log predictive density of held-out answers, per answer, and its standard error over units.
     difference, difference_se : float or None
-        Log-loss less that of the best, and the standard error of that difference: both models are
-        judged on the same units, so it is smaller than the two errors suggest.
+        Log-loss minus that of the best model, and the standard error of that difference: both
+        models predict the same units, so it is smaller than the two errors suggest.
     weight : float or None
-        Stacking weight: its share in the mixture of the models that predicts best.
+        Stacking weight: its share in the mixture of models that predicts best.
     accuracy, accuracy_se : float
-        Share of the left-out answers that were given a probability above ½.
+        Share of held-out answers predicted correctly (with probability above ½).
     source : str
         Where the predictions come from: leave-one-out, K-fold or hold-out.
     n_flagged : int
-        Units whose k̂ was too large, so that the model was fitted again without them.
+        Influential units, whose k̂ was too large, so that the model was refitted without them.
     k_hat : float or None
         The largest k̂.
     problems : tuple of str
-        What was wrong with its fit to all answers.
+        Problems of its fit to all answers.
     lack_of_fit : LackOfFit or None
-        Of that fit; None where no comparison was asked twice.
+        Of that fit; None if no comparison was asked twice.
     failed_refits : (failed, all)
-        How many of the fits without some of the answers had not converged.
+        How many of the refits without some of the answers did not converge.
     """
 
     model: str
@@ -80,27 +80,26 @@ class ModelScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare_models` found; print it.
+    """The result of `compare_models`; print it.
 
     Attributes
     ----------
     scores : tuple of ModelScore
-        Best first; models without likelihood come last, by their accuracy.
+        Best first; models without likelihood come last, by accuracy.
     unit : str
         What was left out together.
     n_units, n_answers : int
-        That were predicted.
+        Number predicted.
     ceiling : NoiseCeiling or None
-        What a model that does not know who answers could reach on the comparisons that were asked
-        more than once.
+        For models that do not know who answers, on comparisons asked more than once.
     repeated_accuracy : float or None
-        What the best of these models reaches on them.
+        Accuracy of the best of these models on those comparisons.
     notes : tuple of str
-        What to bear in mind.
+        Caveats.
     seed : int
-        As ``random_state`` it gives the same result again.
+        Reproduces the result as ``random_state``.
     log_density : (U, K) array
-        Log predictive density of every unit under the models that have one, in the order of
+        Log predictive density of every unit under the models with a likelihood, in the order of
         ``scores``.
     """
 
@@ -116,25 +115,25 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The model with the smallest log-loss (or, if none has one, the largest accuracy)."""
+        """The model with the smallest log-loss (without any likelihood, the largest accuracy)."""
         return self.scores[0].model
 
     @property
     def weights(self) -> dict[str, float]:
-        """Stacking weight of every model that has a likelihood."""
+        """Stacking weight of every model with a likelihood."""
         return {s.model: s.weight for s in self.scores if s.weight is not None}
 
     @property
     def verdict(self) -> str:
-        """What the numbers mean, in plain words."""
+        """What the numbers mean, in words."""
         return "\n".join(sentences(self))
 
     def table(self) -> str:
-        """The scores, for reading."""
+        """The scores as a text table."""
         return tabulate_scores(self)
 
     def records(self) -> list[dict[str, Any]]:
-        """The scores as plain dicts, for example for ``pandas.DataFrame``."""
+        """The scores as dicts, for example for ``pandas.DataFrame``."""
         rows = []
         for score in self.scores:
             row = score._asdict()
@@ -150,14 +149,14 @@ class Comparison:
 
 
 def clearly_worse(score: ModelScore, n_answers: int) -> bool:
-    """Whether it is behind the best by more than chance: 2 standard errors, and 4 nats in all."""
+    """Whether it is worse than the best by 2 standard errors and 4 nats in total."""
     if score.difference is None or score.difference_se is None:
         return False
     return score.difference > max(ERRORS * score.difference_se, NATS / n_answers)
 
 
 def sentences(found: Comparison) -> list[str]:
-    """The verdict, one statement after the other."""
+    """The verdict, one sentence each."""
     likely = [score for score in found.scores if score.log_loss is not None]
     others = [score for score in found.scores if score.log_loss is None]
     said = _about_likelihood(found, likely) if likely else []
@@ -170,11 +169,11 @@ def _about_likelihood(found: Comparison, likely: list[ModelScore]) -> list[str]:
     best, *rest = likely
     assert best.log_loss is not None
     said = [
-        f"{best.model} predicts answers best: log-loss {best.log_loss:.3f} per answer (a coin has "
-        f"{COIN:.3f}), {best.accuracy:.1%} of the answers."
+        f"{best.model} predicts held-out answers best: log-loss {best.log_loss:.3f} per answer "
+        f"(chance: {CHANCE:.3f}), {best.accuracy:.1%} of answers predicted correctly."
     ]
-    if best.log_loss > COIN:
-        said.append("It does no better than a coin: these answers do not support any of the maps.")
+    if best.log_loss > CHANCE:
+        said.append("It predicts no better than chance: these answers support none of the models.")
     worse = [score.model for score in rest if clearly_worse(score, found.n_answers)]
     close = [score.model for score in rest if score.model not in worse]
     if close:
@@ -188,17 +187,17 @@ def _about_fit(best: ModelScore) -> list[str]:
     misfit = best.lack_of_fit
     if misfit is None:
         return [
-            "Whether it fits cannot be told: no comparison was asked twice. A model can be the "
-            "best of these and wrong."
+            "Whether it fits is unknown, because no comparison was asked twice. The best of these "
+            "models may still be wrong."
         ]
     numbers = (
-        f"deviance {misfit.deviance:.0f} where {misfit.expected:.0f} is expected, on "
+        f"deviance {misfit.deviance:.0f}, {misfit.expected:.0f} expected, on "
         f"{misfit.n_comparisons} repeated comparisons, p = {misfit.p_value:.3f}"
     )
     if misfit.p_value < MISFIT:
         said = [
-            f"It does not fit, best or not: {numbers}. Its uncertainties do not know that; try "
-            "another dimension or model, or look for observers who differ."
+            f"Although the best, it does not fit: {numbers}. Its uncertainty does not account for "
+            "that; try another dimension or model, or look for observers who differ."
         ]
     else:
         said = [f"No lack of fit was found: {numbers}."]
@@ -210,8 +209,8 @@ def _about_ceiling(found: Comparison) -> list[str]:
         return []
     low, high = found.ceiling.accuracy_interval
     return [
-        f"On comparisons asked more than once it predicts {found.repeated_accuracy:.1%} of the "
-        f"answers; the noise ceiling is {found.ceiling.accuracy:.1%} (95 % interval {low:.1%} to "
+        f"On comparisons asked more than once it predicts {found.repeated_accuracy:.1%} of answers "
+        f"correctly; the noise ceiling is {found.ceiling.accuracy:.1%} (95 % interval {low:.1%} to "
         f"{high:.1%})."
     ]
 
@@ -221,33 +220,31 @@ def _about_accuracy(others: list[ModelScore], likely: list[ModelScore]) -> str:
         f"{score.model} {score.accuracy:.1%} ± {score.accuracy_se:.1%} ({score.source})"
         for score in others + likely[:1]
     ]
-    return (
-        f"Without a likelihood only the share of predicted answers compares: {', '.join(shares)}."
-    )
+    return f"Without a likelihood only accuracy can be compared: {', '.join(shares)}."
 
 
 def _caveats(found: Comparison) -> list[str]:
     said = []
     if failed := [score.model for score in found.scores if score.problems]:
-        said.append(f"Not converged, so take their scores with care: {'; '.join(failed)}.")
+        said.append(f"Not converged, so interpret their scores with care: {'; '.join(failed)}.")
     partly = [
         f"{score.model} ({score.failed_refits[0]} of {score.failed_refits[1]})"
         for score in found.scores
         if score.failed_refits[0]
     ]
     if partly:
-        said.append(f"Refits that had not converged: {'; '.join(partly)}.")
+        said.append(f"Refits that did not converge: {'; '.join(partly)}.")
     flagged = [score for score in found.scores if score.n_flagged]
     again = [score for score in flagged if score.source == "leave-one-out"]
     if again:
         said.append(
-            f"Fitted again without the {found.unit}s whose k̂ was too large: {_counts(again)}."
+            f"Refitted without influential {found.unit}s, whose k̂ was too large: {_counts(again)}."
         )
     if folded := [score for score in flagged if score not in again]:
         said.append(
-            f"All left out in folds, since k̂ was too large for many of the {found.n_units} "
-            f"{found.unit}s, so they learned from fewer answers: {_counts(folded)}. "
-            "Folds for all (in Python: method='kfold') treat all models alike."
+            f"K-fold instead of leave-one-out, because k̂ was too large for many of the "
+            f"{found.n_units} {found.unit}s, so fitted to fewer answers: {_counts(folded)}. "
+            "K-fold for all (in Python: method='kfold') treats all models alike."
         )
     return said + [f"Note: {note}." for note in found.notes]
 
@@ -257,7 +254,7 @@ def _counts(scores: list[ModelScore]) -> str:
 
 
 def tabulate_scores(found: Comparison) -> str:
-    """The scores in aligned columns."""
+    """The scores as a text table."""
     header = ["", "log-loss", "difference", "weight", "accuracy", "misfit p", "from"]
     rows = []
     for score in found.scores:
@@ -286,13 +283,13 @@ def _plus_minus(value: float | None, error: float | None) -> str:
 # --- lack of fit, where comparisons were asked more than once -----------------------------------
 
 
-MOST_DRAWS = 1000  # that votes are replicated from: more would not change the p-value
-BLOCK = 2**22  # probabilities held at a time: 32 MB
+MOST_DRAWS = 1000  # to replicate votes from; more would not change the p-value
+BLOCK = 2**22  # probabilities in memory at a time: 32 MB
 
 
 @dataclass(frozen=True)
 class LackOfFit:
-    """The fitted answer probabilities against a probability of its own for each comparison.
+    """The fitted answer probabilities against a saturated model of repeated comparisons.
 
     Attributes
     ----------
@@ -300,18 +297,18 @@ class LackOfFit:
         2·(log-likelihood of the saturated model − that of the map) over the repeated comparisons,
         averaged over the draws.
     expected : float
-        The same for votes drawn from the model itself: what noise alone would give.
+        The same for votes simulated from the model: what noise alone explains.
     p_value : float
-        Share of draws in which votes replicated from the draw deviate at least as much from it as
-        the real ones do (posterior predictive; Gelman, Meng & Stern 1996). The answers were seen
-        by the fit, so it errs on the side of "fits".
+        Share of draws in which votes replicated from the draw deviate from it at least as much as
+        the real ones (posterior predictive; Gelman, Meng & Stern 1996). Conservative, because the
+        model was fitted to these answers.
     n_comparisons, n_answers : int
         Repeated comparisons, and answers to them.
     n_parameters : int
-        What a map is free to choose: n·d − d(d + 1)/2 coordinates, and learned parameters.
+        Free coordinates, n·d − d(d + 1)/2, and learned parameters.
     degrees : int
-        Comparisons less parameters, the textbook's degrees of freedom: with few of them a map can
-        follow the votes whatever the model. The p-value does not use them.
+        Degrees of freedom, comparisons minus parameters: with few of them a map can fit the votes
+        under any model. The p-value does not use them.
     ceiling : NoiseCeiling
     """
 
@@ -326,14 +323,14 @@ class LackOfFit:
 
     @property
     def ratio(self) -> float:
-        """Deviance over what noise alone would give; 1 where the model fits."""
+        """Deviance over what noise alone explains; about 1 if the model fits."""
         return self.deviance / self.expected
 
     def __str__(self) -> str:
         return (
             f"deviance {self.deviance:.1f} on {self.n_comparisons} repeated comparisons "
             f"({self.n_answers} answers, {self.degrees} degrees of freedom); {self.expected:.1f} "
-            f"expected if the model were right; p = {self.p_value:.3f}\n{self.ceiling}"
+            f"expected if the model is right; p = {self.p_value:.3f}\n{self.ceiling}"
         )
 
 
@@ -345,16 +342,15 @@ def lack_of_fit(
     Parameters
     ----------
     ensemble : Ensemble
-        Of a model that is a probability, from the posterior.
+        From a posterior.
     triplets : Triplets, array or data frame
-        The answers it was fitted to. Repeated rows, turned rows and whole weights are votes on one
-        comparison.
+        The answers it was fitted to. Repeated and reversed rows and whole-number weights are votes
+        on one comparison.
     random_state : None, int or numpy.random.Generator
 
     Returns
     -------
-    LackOfFit, or None where it cannot tell: no comparison was asked twice, or weights are not
-    counts of answers.
+    LackOfFit, or None if no comparison was asked twice, or weights are not counts of answers.
     """
     answers = as_triplets(triplets)
     asked = repeated_votes(answers)

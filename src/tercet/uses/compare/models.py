@@ -1,4 +1,4 @@
-"""Which model? Compare models by how well they predict answers that they have not seen."""
+"""compare_models: which model predicts held-out answers best."""
 
 from __future__ import annotations
 
@@ -60,34 +60,33 @@ def compare_models(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Compare models by how well they predict answers that they have not seen.
+    """Compare models by how well they predict held-out answers.
 
     Parameters
     ----------
     triplets : Triplets, (m, 3) or (m, 4) array, or data frame
-        The answers; weights count them, and answers of a screen count as one choice.
+        The answers; whole-number weights are counts, and answers of a screen count as one choice.
     models : sequence of estimators and Posteriors, or dict of them by label, optional
         STE, TSTE and CKL stand for ``Posterior(estimator)``; GNMDS and SOE have no likelihood and
-        get a cross-validated accuracy only. Unfitted Posteriors bring their own settings. Default:
-        STE, t-STE, CKL, STE with a lapse rate, CKL with exponent and mu learned, and the same with
-        a lapse rate.
+        only get a cross-validated accuracy. Unfitted Posteriors keep their settings. Default: STE,
+        t-STE, CKL, STE with a lapse rate, CKL with exponent and mu learned, and the same with a
+        lapse rate.
     n_components : int
         Dimension of the default models.
     method : {"loo", "kfold"}
-        "loo" leaves out one unit after the other by reweighting draws (PSIS), and where its k̂ is
-        above .7 fits again without them, ``folds`` times; where that concerns more than 30 % of
-        the units, and for the Laplace approximation, it is "kfold" for that model. "kfold" leaves
-        out whole folds of units.
+        "loo" is PSIS leave-one-out, with ``folds`` refits without the influential units (Pareto
+        k̂ > 0.7); for models with more than 30 % of these, and for the Laplace approximation, it
+        is replaced by "kfold". "kfold" leaves out whole folds of units.
     holdout : Triplets or array, optional
-        Answers to predict, each on its own, instead of leaving some out.
+        Answers to predict one by one, instead of leaving some out.
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        What is left out together. Default: screens where some have several answers, else
-        comparisons: all answers to one question.
+        What is left out together. Default: screens if some have several answers, otherwise
+        comparisons (all answers to one question).
     folds : int
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
     random_state : None, int or numpy.random.Generator
-        Goes before those of the models.
+        Overrides those of the models.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
 
@@ -112,11 +111,10 @@ def compare_models(
     units = number_units(predicted, unit)
     count = int(units.max()) + 1
     if held is not None and count < 2:
-        raise InputError(f"holdout has one {unit}, and an error needs two or more.")
+        raise InputError(f"holdout has one {unit}, but a standard error needs at least two.")
     if held is None and count < folds:
         raise InputError(
-            f"there are {count} {unit}s to leave out, too few for {folds} folds; use fewer folds, "
-            "or another unit."
+            f"{count} {unit}s are too few for {folds} folds; use fewer folds, or another unit."
         )
     weigh = _weigher(candidates, answers)
     entropy = entropy_of(random_state)
@@ -137,7 +135,7 @@ def compare_models(
     return _compare(candidates, outcomes, predicted, weights, units, unit, _notes(plan), entropy)
 
 
-# --- what is compared -------------------------------------------------------------------------
+# --- the models -------------------------------------------------------------------------------
 
 
 def _default_models(d: int) -> list[Model]:
@@ -154,13 +152,13 @@ def _default_models(d: int) -> list[Model]:
 
 
 def name_models(models: Iterable[Model] | Mapping[str, Model]) -> list[Candidate]:
-    """Check the models and give each a label of its own."""
+    """Check the models and give each a distinct label."""
     given = list(models.values()) if isinstance(models, Mapping) else models
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise InputError(f"models must be a list such as [STE(2), CKL(2)], got {models!r}.")
     makers = [_maker(model) for model in given]
     if not makers:
-        raise InputError("models is empty; name at least one, such as [STE(2), CKL(2)].")
+        raise InputError("models is empty; give at least one, such as [STE(2), CKL(2)].")
     if isinstance(models, Mapping):
         return [Candidate(str(label), maker) for label, maker in zip(models, makers, strict=True)]
     dimensions = {_estimator(maker).n_components for maker in makers}
@@ -185,7 +183,7 @@ def _maker(model: object) -> Model:
             f"three, got {model!r}."
         )
     if isinstance(model, Posterior):
-        model._plan()  # says now what it would say after hours
+        model._plan()  # raises now rather than after hours
     return model
 
 
@@ -214,21 +212,21 @@ def _label(maker: Model, with_dimension: bool) -> str:
 
 
 def _weigher(candidates: list[Candidate], answers: Triplets) -> Callable[[Triplets], Triplets]:
-    """How all models weigh answers of a screen: alike, or their scores would not compare."""
+    """How all models weight answers of a screen: alike, so that scores are comparable."""
     makers = [each.maker for each in candidates if isinstance(each.maker, Posterior)]
     if len({maker.unit_of(answers) for maker in makers}) > 1:
         raise InputError(
-            "some of the models take answers of one screen as one choice, and some as independent "
-            "(unit='answer'), so their scores would not compare; use the same unit for all."
+            "some of the models treat answers of one screen as one choice, others as independent "
+            "(unit='answer'), so their scores are not comparable; use the same unit for all."
         )
     return makers[0].weigh if makers else weigh_screens
 
 
-# --- on which answers -------------------------------------------------------------------------
+# --- the answers ------------------------------------------------------------------------------
 
 
 def _same_objects(holdout: Any, answers: Triplets) -> Triplets:
-    """The hold-out with the numbers that its objects have among the answers."""
+    """The hold-out with objects numbered as in the answers."""
     rows = answers.encode(holdout)
     if not len(rows):
         raise InputError("holdout has no answers.")
@@ -242,8 +240,8 @@ def _notes(plan: Plan) -> tuple[str, ...]:
     notes = [message.rstrip(".") for message in diagnose(plan.triplets)]
     if plan.triplets.shares_screens and plan.weighed is plan.triplets:
         notes.append(
-            "answers of one screen are one choice, but every model takes them as independent, as "
-            "asked for, and looks surer than it is"
+            "answers of one screen are one choice, but are treated as independent, as requested, "
+            "so all models look too certain"
         )
     if plan.holdout is not None:
         both = np.concatenate([plan.triplets.pairs(), plan.holdout.pairs()])
@@ -251,8 +249,8 @@ def _notes(plan: Plan) -> tuple[str, ...]:
         seen = np.isin(question[len(plan.triplets) :], question[: len(plan.triplets)])
         if seen.any():
             notes.append(
-                f"{seen.sum()} of the {len(seen)} rows of the hold-out ask what was also asked "
-                "among the answers to learn from"
+                f"{seen.sum()} of the {len(seen)} rows of the hold-out are comparisons that the "
+                "models were also fitted to"
             )
     return tuple(notes)
 
@@ -334,52 +332,49 @@ def _compare(
 
 
 def _right(outcome: Outcome) -> Floats:
-    """1 where the answer was predicted, 0 where not, ½ where the model did not lean either way."""
+    """1 where the answer was predicted correctly, 0 where not, ½ for a tie."""
     return predicted_correctly(outcome.predicted.probability)
 
 
-# --- left-out answers, predicted by many fits ---------------------------------------------------
+# --- prediction of held-out answers --------------------------------------------------------------
 
 
-MOST_FLAGGED = 0.3  # share of units with a large k̂ from which all are left out in folds instead
+MOST_FLAGGED = 0.3  # share of influential units above which K-fold is used instead
 
-# First keys of seeds: the folds, the fits, the folds of units with a large k̂, the replicated votes.
+# First keys of seeds: folds, fits, folds of influential units, replicated votes.
 _FOLDS, _FITS, _FLAGGED, _VOTES = range(4)
 
 
 class Candidate(NamedTuple):
-    """A model to compare: a Posterior, or an estimator that is no probability."""
+    """A model to compare: a Posterior, or an estimator without likelihood."""
 
     label: str
     maker: Posterior | Embedder
 
     @property
     def is_probability(self) -> bool:
-        """Whether it says how probable an answer is."""
+        """Whether it has a likelihood."""
         return isinstance(self.maker, Posterior)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one candidate: its predictions, where they come from and what went wrong."""
+    """The predictions of one candidate, their source, and problems of the fit."""
 
     predicted: Pointwise
     source: str
-    n_flagged: int = 0  # units whose k̂ is above the bound
+    n_flagged: int = 0  # influential units, with k̂ above the bound
     problems: tuple[str, ...] = ()
     lack_of_fit: LackOfFit | None = None
     bound: float = K_HAT
     failed_refits: tuple[int, int] = (0, 0)
 
 
-# --- many fits --------------------------------------------------------------------------------
-
-
 class Plan(NamedTuple):
-    """What is asked of all candidates alike."""
+    """Answers and settings, the same for all candidates."""
 
-    triplets: Triplets  # m answers to learn from
-    weighed: Triplets  # the same, a screen having the weight of one choice
+    triplets: Triplets  # m answers to fit
+    weighed: Triplets  # the same, each screen with the weight of one choice
     units: Index  # (m,), or of the hold-out: what is left out together
     method: str  # "loo", "kfold" or "hold-out"
     holdout: Triplets | None  # weighed
@@ -390,7 +385,7 @@ class Plan(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One more fit, which leaves rows out and predicts them."""
+    """A refit that leaves rows out and predicts them."""
 
     candidate: int
     number: int
@@ -398,7 +393,7 @@ class Fold(NamedTuple):
 
 
 def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]:
-    """Predict left-out answers with every candidate; one outcome each."""
+    """Predict held-out answers with every candidate; one outcome each."""
     share = max(1, plan.n_jobs // len(candidates))
 
     def first(c: int) -> Outcome:
@@ -423,7 +418,7 @@ def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]
 
 
 def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
-    """Fit all answers; predict them one by one, or the hold-out, where the method says so."""
+    """Fit all answers; predict them by leave-one-out, or the hold-out, depending on the method."""
     units = plan.units
     nothing = Pointwise(np.empty(0), np.empty(0), np.empty(0))
     if not candidate.is_probability and plan.holdout is None:
@@ -439,7 +434,7 @@ def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
     if plan.holdout is not None:
         found = held_out(ensemble, plan.holdout, units, jointly=False)
         return Outcome(found, "hold-out", problems=problems, lack_of_fit=misfit)
-    # The draws of an approximation cannot be reweighted as if they came from the posterior.
+    # Draws of the Laplace approximation cannot be reweighted as posterior draws.
     if plan.method == "loo" and ensemble.provenance["source"] == "posterior":
         found = leave_one_out(ensemble, plan.weighed, units)
         # Below 2 200 draws the bound is lower: 1 − 1/log₁₀ S (Vehtari et al. 2024).
@@ -450,7 +445,7 @@ def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
 
 
 def _refits(c: int, candidate: Candidate, whole: Outcome, plan: Plan) -> list[Fold]:
-    """The fits that are still needed: none, some for units with a large k̂, or all folds."""
+    """The refits still needed: none, some for influential units, or all folds."""
     count = int(plan.units.max()) + 1
     if plan.method == "hold-out":
         return []
@@ -464,8 +459,7 @@ def _refits(c: int, candidate: Candidate, whole: Outcome, plan: Plan) -> list[Fo
         among[rng.permutation(chosen)] = np.arange(len(chosen)) % k
         fold = among[plan.units]
     else:
-        # The same folds for all candidates.
-        k = plan.n_folds
+        k = plan.n_folds  # the same folds for all candidates
         fold = deal(plan.units, k, np.random.default_rng(seed_for(plan.entropy, _FOLDS)))
     return [Fold(c, number, fold == number) for number in range(k)]
 
@@ -484,7 +478,7 @@ def _fit_part(candidate: Candidate, fold: Fold, plan: Plan, n_jobs: int) -> Outc
 
 
 def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: Plan) -> Outcome:
-    """Put what the refits predicted in its place."""
+    """Insert the predictions of the refits."""
     if not folds:
         return whole
     count, everything = int(plan.units.max()) + 1, len(plan.triplets)
@@ -512,7 +506,7 @@ def _fit(
     key: tuple[int, ...],
     n_jobs: int,
 ) -> Posterior | Fit:
-    """Fit some of the rows (m,), or all, without a word: what is to be said is in the outcome."""
+    """Fit some of the rows (m,), or all, without warnings: the outcome has the problems."""
     maker, rng = clone(candidate.maker), np.random.default_rng(seed_for(plan.entropy, *key))
     if isinstance(maker, Posterior):
         maker.set_params(random_state=rng, n_jobs=n_jobs, progress=False)
@@ -523,7 +517,7 @@ def _fit(
 
 
 def _predictions(fit: Fit, triplets: Triplets) -> Pointwise:
-    """Whether the embedding predicts each answer, as probabilities of 0 and 1."""
+    """Whether the embedding predicts each answer correctly, as probabilities of 0 and 1."""
     right = satisfied(fit.embedding, triplets).astype(np.float64)
     return Pointwise(np.empty(0), right, np.empty(0))
 

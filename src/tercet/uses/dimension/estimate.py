@@ -1,4 +1,4 @@
-"""How many dimensions? Everything that speaks for or against each, and a recommendation."""
+"""estimate_dimension: the evidence for each number of dimensions, and a recommendation."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tercet.metrics import squared_distances
 from tercet.posterior import DistancePrior, Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, progress_bar
+from tercet.text import counted
 from tercet.uses.dimension.evidence import (
     NOTHING,
     DimensionEstimate,
@@ -46,11 +47,11 @@ __all__ = [
     "find_dimension",
 ]
 
-# From which on two chains of a few hundred draws ended in different maps. The largest of many
-# R-hats of such short chains is often above the limit for long ones where they did not.
+# Above it, two chains of a few hundred draws ended in different maps. The largest of many R-hats of
+# such short chains often exceeds the limit for long ones although they did not.
 R_HAT = 1.1
-ROUGH_K_HAT = 0.1  # from which on leaving one out is to be taken with care
-BOOTSTRAPS = 5  # each a bootstrap of its own, for the standard error of its uncertainty
+ROUGH_K_HAT = 0.1  # share of influential units above which leave-one-out is unreliable
+BOOTSTRAPS = 5  # separate ones, for the standard error of the average uncertainty
 
 # First keys of seeds, after those of the splits.
 _POSTERIOR, _BOOTSTRAP, _TRAINING = range(2, 5)
@@ -73,23 +74,23 @@ def estimate_dimension(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> DimensionEstimate:
-    """Measure what speaks for each dimension, and recommend one, or say that it cannot be told.
+    """Measure the evidence for each number of dimensions, and recommend one if possible.
 
     Parameters
     ----------
     triplets : Triplets, (m, 3) or (m, 4) array, or data frame
     dimensions : sequence of int, optional
-        In rising order; by default 1 to 6, or to what the answers can carry.
+        In increasing order; by default 1 to 6, or as many as the answers support.
     estimator : Embedder, optional
-        What is cross-validated, its n_components being replaced; by default ``STE(penalty=0.25)``.
+        For cross-validation, with n_components replaced; by default ``STE(penalty=0.25)``.
     posterior : Posterior, optional
-        What is left out one by one, its dimension being replaced; by default the recommended one,
-        with 2 chains of 250 draws. It says how answers of a screen count: as one choice, unless
-        its unit is "answer".
+        For leave-one-out, with its dimension replaced; by default the recommended one, with
+        2 chains of 250 draws. Answers of one screen count as one choice, unless its unit is
+        "answer".
     bootstrap : Bootstrap, optional
-        Whose average uncertainty is told, by default ``Bootstrap.paper(STE())``.
+        For the average uncertainty; by default ``Bootstrap.paper(STE())``.
     unit : {"comparison", "screen", "observer", "answer"}, optional
-        What is left out together; by default screens where some have several answers, else
+        What is left out together; by default screens if some have several answers, otherwise
         comparisons.
     folds, repeats : int
         Of the cross-validation.
@@ -100,7 +101,7 @@ def estimate_dimension(
     n_objects : int, optional
     n_jobs : int, optional
         Threads, all cores by default. Inside ``joblib.parallel_config(backend=...)`` fits run on
-        that backend, n_jobs being its own. The result does not depend on either.
+        that backend with its own n_jobs. The result does not depend on either.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
@@ -108,17 +109,17 @@ def estimate_dimension(
     Returns
     -------
     DimensionEstimate
-        Its ``dimension`` is None where the answers do not tell.
+        Its ``dimension`` is None if the evidence is insufficient.
 
     Notes
     -----
-    The recommendation goes up in two stages, see `tercet.uses.dimension.evidence`.
+    The rule has two stages, see `tercet.uses.dimension.evidence`.
     """
     answers = as_triplets(triplets, n_objects)
     check_dimensions(dimensions, answers)
     warn_about(answers, stacklevel=2)
     if isinstance(posterior, Posterior) and posterior.unit == "answer":
-        warn_about_screens(answers, "are taken as independent here", "leave unit='answer' out")
+        warn_about_screens(answers, "are taken as independent here", "omit unit='answer'")
     return find_dimension(
         answers,
         dimensions,
@@ -152,19 +153,19 @@ def find_dimension(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> DimensionEstimate:
-    """As `estimate_dimension`, for answers that were diagnosed before: it says nothing of them."""
+    """As `estimate_dimension`, without warnings about the answers."""
     tried = check_dimensions(dimensions, answers)
     makers = check_makers(estimator, posterior, bootstrap, answers)
     for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
         if not is_count(value) or value < least:
-            raise InputError(f"{name} must be a whole number from {least}, got {value!r}.")
+            raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     if not 0.0 < level < 0.5:
-        raise InputError(f"level must lie between 0 and 0.5, such as 0.05, got {level!r}.")
+        raise InputError(f"level must be between 0 and 0.5, such as 0.05, got {level!r}.")
     unit = default_unit(answers) if unit is None else unit
     units = number_units(answers, unit)
     if int(units.max()) + 1 < folds:
         raise InputError(
-            f"{int(units.max()) + 1} {unit}s cannot be dealt into {folds} folds; use fewer folds"
+            f"{int(units.max()) + 1} {unit}s cannot be split into {folds} folds; use fewer folds"
             f"{'' if unit == 'answer' else ', or a smaller unit such as unit=' + repr('answer')}."
         )
     count_threads(n_jobs)
@@ -172,14 +173,15 @@ def find_dimension(
     weighed = makers.posterior.weigh(answers)
     work = _Work(answers, weighed, units, makers, entropy, n_jobs, thorough, progress)
     splits = make_splits(units, int(folds), int(repeats), entropy)
-    held: dict[int, _Held] = {}
+    posteriors: dict[int, _Posterior] = {}
 
     def left_out(d: int) -> LeftOut:
-        if d not in held:
-            held[d] = _leave_out(work, d)
-        return LeftOut(held[d].log_density, held[d].rough, held[d].r_hat, held[d].agrees)
+        if d not in posteriors:
+            posteriors[d] = _leave_out(work, d)
+        found = posteriors[d]
+        return LeftOut(found.log_density, found.rough, found.r_hat, found.agrees)
 
-    # Fits of a wrong dimension need not converge; the table says how the chains did.
+    # Fits in a wrong dimension need not converge; the table reports the chains.
     validated = _cross_validate(work, tried, splits)
     p_values = [
         corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in pairwise(validated)
@@ -189,9 +191,9 @@ def find_dimension(
     if thorough:
         for d in tried:
             left_out(d)
-    rows = _table(work, tried, validated, p_values, held, sizes)
+    rows = _table(work, tried, validated, p_values, posteriors, sizes)
     reason = decision.reason + _caution(rows, decision.dimension)
-    if decision.hangs_on is not None:
+    if decision.undecided_at is not None:
         reason += _without_chains(rows)
     return DimensionEstimate(
         decision.dimension,
@@ -200,25 +202,25 @@ def find_dimension(
         tuple(rows),
         unit,
         answers.n_answers,
-        decision.hangs_on,
+        decision.undecided_at,
     )
 
 
-class _Held(NamedTuple):
-    """What a posterior says of answers that it is made to forget."""
+class _Posterior(NamedTuple):
+    """Leave-one-out predictions of a posterior, and its diagnostics."""
 
     log_density: Floats  # (U,)
-    rough: float  # share of the units whose k̂ is too large
+    rough: float  # share of influential units (Pareto k̂ too large)
     r_hat: float
     agrees: bool  # whether the chains ended in the same maps
     uncertainty: Measured
 
 
 class _Work(NamedTuple):
-    """What every part of the work needs."""
+    """Answers and settings that every step needs."""
 
     triplets: Triplets
-    weighed: Triplets  # the same, a screen having the weight of one choice
+    weighed: Triplets  # the same, each screen with the weight of one choice
     units: Index
     makers: Makers
     entropy: int
@@ -227,7 +229,7 @@ class _Work(NamedTuple):
     progress: bool | None
 
 
-# --- the parts --------------------------------------------------------------------------------
+# --- the steps --------------------------------------------------------------------------------
 
 
 def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds]:
@@ -244,27 +246,27 @@ def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds
         ]
 
 
-def _leave_out(work: _Work, d: int) -> _Held:
-    """Held-out log-densities of every unit in d dimensions, and how the chains did."""
+def _leave_out(work: _Work, d: int) -> _Posterior:
+    """Held-out log-densities of every unit in d dimensions, and diagnostics of the chains."""
     maker = work.makers.posterior.in_dimension(d).set_params(
         n_jobs=work.n_jobs,
         progress=work.progress,
         random_state=np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d)),
     )
-    ensemble = _in_place(maker._fit_quietly(work.triplets).ensemble_)
+    ensemble = _without_stuck_chains(maker._fit_quietly(work.triplets).ensemble_)
     found = leave_one_out(ensemble, work.weighed, work.units)
     uncertainty = _uncertainty(ensemble, work.n_jobs) if work.thorough else NOTHING
     rough = float(np.mean(~(found.k_hat <= K_HAT)))
     diagnostics = maker.diagnostics_
     agrees = diagnostics.n_chains == 1 or diagnostics.r_hat < R_HAT
-    return _Held(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty)
+    return _Posterior(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty)
 
 
-def _in_place(ensemble: Ensemble) -> Ensemble:
+def _without_stuck_chains(ensemble: Ensemble) -> Ensemble:
     """Without chains all of whose draws are less probable than every draw of the best chain.
 
-    Such a chain is stuck where the posterior as good as never is. Leaving one out weighs draws by
-    1/p of what is left out, so the worst chain would decide alone.
+    Such a chain is stuck in a region of negligible probability. Leave-one-out weights draws by 1/p
+    of what is left out, so the worst chain would dominate.
     """
     chains, height = ensemble.chains, ensemble.statistics["log_posterior"]
     labels = np.unique(chains)
@@ -317,12 +319,13 @@ def _table(
     tried: list[int],
     validated: list[Folds],
     p_values: list[float],
-    held: dict[int, _Held],
+    posteriors: dict[int, _Posterior],
     sizes: Floats,
 ) -> list[DimensionRow]:
     rows = []
     for place, (d, folds) in enumerate(zip(tried, validated, strict=True)):
-        left_out, below = held.get(d), held.get(tried[place - 1]) if place else None
+        left_out = posteriors.get(d)
+        below = posteriors.get(tried[place - 1]) if place else None
         step = None
         if left_out and below:
             step = Measured(*gain(below.log_density, left_out.log_density))
@@ -348,40 +351,40 @@ def _table(
 
 
 def _without_chains(rows: list[DimensionRow]) -> str:
-    """What cross-validation says, for where the chains say nothing."""
+    """The result of cross-validation, for where the chains are no evidence."""
     first, best = rows[0], max(rows, key=lambda row: row.accuracy.value)
     beside = "" if best is first else f", against {first.accuracy.value:.1%} in {first.dimension}"
     return (
-        f" Of {first.dimension} to {rows[-1].dimension} dimensions, cross-validation, which needs "
-        f"no chains, predicts most left-out answers in {best.dimension} "
+        f" In cross-validation, which needs no chains, {best.dimension} of {first.dimension} to "
+        f"{rows[-1].dimension} dimensions predict held-out answers best "
         f"({best.accuracy.value:.1%} ± {best.accuracy.error:.1%}{beside})."
     )
 
 
 def _caution(rows: list[DimensionRow], chosen: int | None) -> str:
-    """Words for draws too poor to compare the chosen dimension with the next, or none."""
+    """A caution if leave-one-out is unreliable in the chosen dimension or the next."""
     place = next((k for k, row in enumerate(rows) if row.dimension == chosen), None)
     if place is None:
         return ""
     poor = [
-        f"{row.k_hat:.0%} of them in {row.dimension}"
+        f"{row.k_hat:.0%} of the answers in {counted(row.dimension, 'dimension')}"
         for row in rows[place : place + 2]
         if row.k_hat > ROUGH_K_HAT
     ]
     if not poor:
         return ""
-    return f" Caution: what is said of left-out answers is a rough guess for {' and '.join(poor)}."
+    return f" Caution: leave-one-out is unreliable for {' and '.join(poor)}."
 
 
 # --- settings, checked before the work starts ---------------------------------------------------
 
 
-LARGEST = 6  # dimension that is tried unless asked otherwise
-FEWEST = 20  # draws of a chain
+LARGEST = 6  # dimension tried by default
+FEWEST = 20  # draws per chain
 
 
 class Makers(NamedTuple):
-    """What fits in every dimension."""
+    """What is fitted in every dimension."""
 
     estimator: Embedder
     posterior: Posterior
@@ -389,29 +392,29 @@ class Makers(NamedTuple):
 
 
 def most_dimensions(n: int, m: int) -> int:
-    """The largest dimension of n objects whose free coordinates m answers outnumber; 0 is none.
+    """The largest dimension of n objects with at most m free coordinates; 0 if there is none.
 
-    Rotations and shifts are taken off: d dimensions have nd − d(d + 1)/2 free coordinates, which
-    rises up to d = n − 1.
+    Without rotations and translations, d dimensions have nd − d(d + 1)/2 free coordinates, which
+    increases up to d = n − 1.
     """
     return sum(n * d - d * (d + 1) // 2 <= m for d in range(1, n))
 
 
 def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> list[int]:
-    """Settle the dimensions to try, none larger than the answers can carry."""
+    """The dimensions to try, none larger than the answers support."""
     n, m = answers.n_objects, len(answers)
     most = most_dimensions(n, m)
     if dimensions is None:
         tried = list(range(1, min(LARGEST, most) + 1))
         if len(tried) < 2:
             raise InputError(
-                f"{m} answers about {n} objects cannot carry even two dimensions; ask more."
+                f"{m} answers about {n} objects do not support even two dimensions; collect more."
             )
         return tried
     tried = list(dimensions) if isinstance(dimensions, Iterable) else []
     if len(tried) < 2 or not all(map(is_count, tried)) or sorted(set(tried)) != tried:
         raise InputError(
-            "dimensions must be two or more whole numbers from 1 in rising order, such as 1, "
+            "dimensions must be two or more positive whole numbers in increasing order, such as 1, "
             f"2 and 3 (in Python: range(1, 4)), got {dimensions!r}."
         )
     for d in tried:
@@ -422,8 +425,8 @@ def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> lis
                 else f"{m} answers are fewer than the {n * d - d * (d + 1) // 2} free coordinates"
             )
             raise InputError(
-                f"{d} dimensions are more than the answers can carry: {why}. Use up to {most}, or "
-                "ask more."
+                f"{d} dimensions are more than the answers support: {why}. Use up to {most}, or "
+                "collect more."
             )
     return [int(d) for d in tried]
 
@@ -434,7 +437,7 @@ def check_makers(
     bootstrap: Bootstrap | None,
     answers: Triplets,
 ) -> Makers:
-    """Settle what fits, and say now what it would say after minutes."""
+    """The models to fit, checked before the work starts."""
     estimator = STE(penalty=0.25) if estimator is None else estimator
     if not isinstance(estimator, Embedder):
         raise InputError(f"estimator must be an estimator such as STE(), got {estimator!r}.")
@@ -448,17 +451,19 @@ def check_makers(
         )
     if isinstance(posterior.prior, DistancePrior):
         raise InputError(
-            "posterior draws distances, which have no dimension; give it a NormalPrior, or leave "
-            "prior out."
+            "posterior draws distances, which have no dimension; give it a NormalPrior, or omit "
+            "prior."
         )
     if posterior._plan().n_samples < FEWEST:
         raise InputError(
-            f"posterior needs {FEWEST} draws of each chain or more to tell how well they predict, "
+            f"posterior needs at least {FEWEST} draws per chain to estimate how well they predict, "
             f"got n_samples={posterior.n_samples}."
         )
     bootstrap = Bootstrap.paper(STE()) if bootstrap is None else bootstrap
     if not isinstance(bootstrap, Bootstrap):
-        raise InputError(f"bootstrap must be such as Bootstrap(STE()), got {bootstrap!r}.")
+        raise InputError(
+            f"bootstrap must be a Bootstrap such as Bootstrap(STE()), got {bootstrap!r}."
+        )
     check_settings(bootstrap)
     if bootstrap.unit not in (None, "answer"):
         number_units(answers, bootstrap.unit)

@@ -1,4 +1,4 @@
-"""Does one more dimension predict better? The tests, the rule made of them, and the table."""
+"""Whether one more dimension predicts better: the tests, the decision rule, and the table."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ __all__ = [
     "Measured",
 ]
 
-# First keys of seeds: how units are dealt into folds, and where fits start.
+# First keys of seeds: folds, and starts of fits.
 _FOLDS, _STARTS = range(2)
 
 
 class Folds(NamedTuple):
-    """What an embedding that has not seen them says of the answers."""
+    """Cross-validated predictions of the answers."""
 
     accuracy: Floats  # (repeats·folds,) of each split
-    right: Floats  # (m,) share of the repeats in which the answer was predicted
-    log_loss: Floats  # (m,) mean over the repeats; NaN where the model is no probability
+    right: Floats  # (m,) share of the repeats in which the answer was predicted correctly
+    log_loss: Floats  # (m,) mean over the repeats; NaN for models without likelihood
 
 
 class Splits(NamedTuple):
-    """Repeated K-fold: which rows each fit learns from, and which it predicts."""
+    """Repeated K-fold: the training and test rows of each fit."""
 
     train: Sequence[Index]
     test: list[Index]
@@ -50,7 +50,7 @@ class Splits(NamedTuple):
 
 
 def make_splits(units: Index, folds: int, repeats: int, entropy: int) -> Splits:
-    """Deal the units (m,) into folds, so many times; the same splits serve every dimension."""
+    """Repeatedly split the units (m,) into folds; the same splits serve every dimension."""
     rngs = [np.random.default_rng(seed_for(entropy, _FOLDS, k)) for k in range(repeats)]
     dealt = [deal(units, folds, rng) for rng in rngs]
     test = [np.flatnonzero(fold == k) for fold in dealt for k in range(folds)]
@@ -59,7 +59,7 @@ def make_splits(units: Index, folds: int, repeats: int, entropy: int) -> Splits:
 
 
 class _Others(Sequence[Index]):
-    """Rows of all folds but one, made when asked for: they are many, and travel to workers."""
+    """Rows of all folds but one, computed on demand to save memory and transfer to workers."""
 
     def __init__(self, dealt: list[Index], folds: int) -> None:
         self._dealt = dealt
@@ -87,7 +87,7 @@ def cross_validate(
     n_jobs: int | None,
     done: Callable[[int], object],
 ) -> Folds:
-    """Fit every split and predict the rows that it left out."""
+    """Fit every split and predict its held-out rows."""
     problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
     solver = estimator.solver(work=len(splits.train) * len(triplets))
     model, d, m = estimator.model(), estimator.n_components, len(triplets)
@@ -105,7 +105,7 @@ def cross_validate(
 
 
 def corrected_t_test(difference: Floats, folds: int) -> float:
-    """One-sided p-value that accuracy rises, from its differences (J,) on splits of K folds.
+    """One-sided p-value of an increase in accuracy, from differences (J,) on splits of K folds.
 
     t = (mean / sd) / √(1/J + 1/(K − 1)) with J − 1 degrees of freedom: splits share most of their
     answers, so the usual √(1/J) would be far too small (Nadeau & Bengio 2003; for the dimension of
@@ -119,7 +119,7 @@ def corrected_t_test(difference: Floats, folds: int) -> float:
 
 
 class Gain(NamedTuple):
-    """Held-out log-probability that one dimension has more than another, all answers together."""
+    """Gain in held-out log-probability of one dimension over another, summed over answers."""
 
     nats: float
     error: float  # its standard error over units
@@ -131,46 +131,46 @@ class Gain(NamedTuple):
 
 
 def gain(lower: Floats, higher: Floats) -> Gain:
-    """What the second of two held-out log-densities (U,) gains over the first."""
+    """The gain of the second of two held-out log-densities (U,) over the first."""
     difference = higher - lower
     error = math.sqrt(len(difference)) * difference.std(ddof=1)
     return Gain(float(difference.sum()), float(error))
 
 
 def first_not_rejected(p_values: Sequence[float], level: float) -> int:
-    """How many steps a fixed sequence of tests takes: up to the first that is not rejected."""
+    """Number of steps of a fixed sequence of tests before the first that is not rejected."""
     for taken, p in enumerate(p_values):
         if not p < level:
             return taken
     return len(p_values)
 
 
-# --- the rule: two stages, each going up while one more dimension predicts better ---------------
+# --- the rule: in two stages, add dimensions while one more predicts better ---------------------
 
 
 NATS = 4.0
 ERRORS = 1.0
 ROUGH = 0.3
-RISES = 0.5  # a p-value below which accuracy rises, if only a little
-CHANCE = 2.0  # standard errors by which predictions must beat a coin
+RISES = 0.5  # p-value below which accuracy increases, if only a little
+CHANCE = 2.0  # standard errors by which predictions must exceed chance
 
 
 class LeftOut(NamedTuple):
-    """What a posterior says of units that it is made to forget."""
+    """Leave-one-out predictions of a posterior."""
 
     log_density: Floats  # (U,)
-    rough: float  # share of the units for which that is a guess (Pareto k̂)
+    rough: float  # share of influential units (Pareto k̂ too large)
     r_hat: float = 1.0  # of its chains
-    agrees: bool = True  # whether these ended in the same maps
+    agrees: bool = True  # whether the chains ended in the same maps
 
 
 class Decision(NamedTuple):
-    """What is recommended, and why."""
+    """The recommendation, and its reason."""
 
     dimension: int | None
     verdict: str  # "decided", "at least", "not decided" or "cannot tell"
     reason: str
-    hangs_on: int | None = None  # a dimension whose chains disagree
+    undecided_at: int | None = None  # dimension whose chains disagree, so that the rule stopped
 
 
 def decide(
@@ -180,23 +180,23 @@ def decide(
     left_out: Callable[[int], LeftOut],
     sizes: Floats,
 ) -> Decision:
-    """Go up through the dimensions.
+    """Add dimensions while one more predicts better.
 
     Parameters
     ----------
     dimensions : sequence of int
-        In rising order.
+        In increasing order.
     p_values : sequence of float
         Of the t-test of each step.
     level : float
     left_out : function
-        Of a dimension; asked only where it is needed.
+        Leave-one-out predictions in a dimension; called only if needed.
     sizes : (U,) array
-        How many answers each unit has.
+        Number of answers of each unit.
     """
     place = first = first_not_rejected(p_values, level)
     gains: list[Gain] = []
-    astray: int | None = None  # a dimension whose chains disagree, on which the next step hangs
+    stuck: int | None = None  # a dimension whose chains disagree, so that the step is undecided
     while place + 1 < len(dimensions):
         here, next_one = left_out(dimensions[place]), left_out(dimensions[place + 1])
         found = gain(here.log_density, next_one.log_density)
@@ -204,10 +204,10 @@ def decide(
         clear = found.nats > NATS and found.nats > ERRORS * found.error
         rises = p_values[place] < RISES
         if clear and not (here.agrees or rises):
-            astray = dimensions[place]
+            stuck = dimensions[place]
             break
         if not clear and not next_one.agrees:
-            astray = dimensions[place + 1]
+            stuck = dimensions[place + 1]
             break
         if not clear or next_one.rough > ROUGH:
             break
@@ -215,72 +215,75 @@ def decide(
     chosen = dimensions[place]
     last_one = left_out(chosen)
     coin = gain(-math.log(2.0) * sizes, last_one.log_density)
-    told_apart = place + 1 < len(dimensions) and astray is None
-    if coin.nats < CHANCE * coin.error and (last_one.agrees or told_apart):
+    compared = place + 1 < len(dimensions) and stuck is None
+    if coin.nats < CHANCE * coin.error and (last_one.agrees or compared):
         return Decision(
             None,
             "cannot tell",
-            f"Answers that were left out are predicted no better than by a coin ({coin.nats:+.1f} "
-            f"± {coin.error:.1f} nats in all), so nothing can be said of the dimension. Ask more, "
-            "or look whether people understood the question.",
+            f"Held-out answers are predicted at chance level (total gain {coin.nats:+.1f} ± "
+            f"{coin.error:.1f} nats), so the dimension cannot be estimated. Collect more answers, "
+            "or check whether people understood the question.",
         )
     parts = []
     if first:
         parts.append(
-            f"Accuracy on left-out answers rises up to {counted(dimensions[first], 'dimension')} "
-            f"(t-tests, the last p = {p_values[first - 1]:.2g})."
+            "Accuracy on held-out answers increases up to "
+            f"{counted(dimensions[first], 'dimension')} (t-tests, last p = "
+            f"{p_values[first - 1]:.2g})."
         )
     else:
         parts.append(
-            "Accuracy on left-out answers does not clearly rise above that in "
+            "Accuracy on held-out answers does not clearly increase beyond "
             f"{counted(dimensions[0], 'dimension')}."
         )
     for step, found in enumerate(gains[: place - first]):
         parts.append(
-            f"{counted(dimensions[first + step + 1], 'dimension')} predict left-out answers better "
-            f"than {dimensions[first + step]} by {found.nats:.1f} ± {found.error:.1f} nats in all."
+            f"{counted(dimensions[first + step + 1], 'dimension')} predict held-out answers better "
+            f"than {dimensions[first + step]} (total gain {found.nats:.1f} ± {found.error:.1f} "
+            "nats)."
         )
-    if astray is not None:
+    if stuck is not None:
         more = dimensions[place + 1]
         parts.append(
-            f"Whether {counted(more, 'dimension')} predict better than {chosen} is not decided: in "
-            f"{counted(astray, 'dimension')} the chains ended in different maps (R-hat "
-            f"{left_out(astray).r_hat:.2f}), so what they predict proves nothing."
+            f"Whether {counted(more, 'dimension')} predict better than {chosen} is undecided: in "
+            f"{counted(stuck, 'dimension')} the chains ended in different maps (R-hat "
+            f"{left_out(stuck).r_hat:.2f}), so their predictions are not evidence."
         )
         verdict = "at least" if place else "not decided"
-        return Decision(chosen if place else None, verdict, " ".join(parts), astray)
+        return Decision(chosen if place else None, verdict, " ".join(parts), stuck)
     if place + 1 == len(dimensions):
         parts.append(
-            "That is the largest dimension that was tried; more may be needed. Try larger ones."
+            "This is the largest number of dimensions tried; more may be needed. Try larger "
+            "numbers."
         )
         return Decision(chosen, "at least", " ".join(parts))
     last, more = gains[-1], dimensions[place + 1]
-    told = f"({last.nats:+.1f} ± {last.error:.1f} nats in all)"
+    total = f"(total gain {last.nats:+.1f} ± {last.error:.1f} nats)"
     if clear:
         parts.append(
-            f"{counted(more, 'dimension')} seem to predict better {told}, but leaving one out is a "
-            f"guess for {left_out(more).rough:.0%} of them there, so this is not believed. Ask "
-            "more."
+            f"{counted(more, 'dimension')} seem to predict better {total}, but there "
+            f"leave-one-out is unreliable for {left_out(more).rough:.0%} of the answers, so this "
+            "is not evidence. Collect more answers."
         )
         return Decision(chosen, "at least", " ".join(parts))
     if last.nats > 0.0:
         parts.append(
-            f"{counted(more, 'dimension')} predict a little better {told}: the answers do "
-            f"not tell {chosen} from {more}."
+            f"{counted(more, 'dimension')} predict slightly better {total}: the answers do not "
+            f"clearly distinguish {chosen} from {more}."
         )
         return Decision(chosen, "at least", " ".join(parts))
-    parts.append(f"{counted(more, 'dimension')} predict no better than {chosen} {told}.")
+    parts.append(f"{counted(more, 'dimension')} predict no better than {chosen} {total}.")
     return Decision(chosen, "decided", " ".join(parts))
 
 
 # --- the table, and the recommendation ----------------------------------------------------------
 
 
-_MARKED = "! The chains ended in different maps: by themselves they decide nothing."
+_MARKED = "! The chains ended in different maps: by themselves they are not evidence."
 
 
 class Measured(NamedTuple):
-    """A value and its standard error; NaN where it was not measured."""
+    """A value and its standard error; NaN if not measured."""
 
     value: float
     error: float
@@ -290,30 +293,30 @@ NOTHING = Measured(math.nan, math.nan)
 
 
 class DimensionRow(NamedTuple):
-    """All that was measured in one dimension; losses are per answer, in nats.
+    """The evidence in one dimension; losses are per answer, in nats.
 
     Attributes
     ----------
     dimension : int
     training_loss : Measured
-        Of the embedding of all answers; it can only fall.
+        Of the embedding of all answers; it always decreases.
     accuracy, log_loss : Measured
-        On answers that were left out, cross-validated; errors are over units.
+        Cross-validated, on held-out answers; errors are over units.
     p_value : float
-        Of the corrected t-test that accuracy is higher than in the dimension before.
+        Of the corrected t-test that accuracy is higher than in the previous dimension.
     left_out : Measured
-        Log-loss of each unit given all others, averaged over the posterior.
+        Leave-one-out log-loss: of each unit given all others, averaged over the posterior.
     gain : Measured
-        Log-probability that all left-out units together gain over the dimension before.
+        Total gain in leave-one-out log-probability over the previous dimension.
     bootstrap, posterior : Measured
         Average uncertainty over all comparisons, the paper's criterion; Monte Carlo errors.
     r_hat : float
         Of the posterior's chains; well above 1.01 in dimensions that are too low.
     k_hat : float
-        Share of units for which leaving one out is a rough guess (Pareto k̂ above .7).
+        Share of influential units, for which leave-one-out is unreliable (Pareto k̂ > 0.7).
     agrees : bool or None
-        Whether the chains ended in the same maps; if not, they decide nothing by themselves. None
-        where there were none.
+        Whether the chains ended in the same maps; if not, they are not evidence by themselves. None
+        if there were none.
     """
 
     dimension: int
@@ -337,19 +340,18 @@ class DimensionEstimate:
     Attributes
     ----------
     dimension : int or None
-        What is recommended; None where the answers do not tell, or the chains do not agree.
+        The recommendation; None if the evidence is insufficient or the chains do not agree.
     verdict : {"decided", "at least", "not decided", "cannot tell"}
-        "at least" where the next dimension predicts a little better, was not tried, or its chains
-        do not agree; "not decided" where the chains do not agree from the first step on; "cannot
-        tell" where no dimension predicts better than a coin.
+        "at least" if the next dimension predicts slightly better, was not tried, or its chains do
+        not agree; "not decided" if the chains do not agree from the first step on; "cannot tell" if
+        no dimension predicts better than chance.
     reason : str
-        In words.
     rows : tuple of DimensionRow
     unit : str
         What was left out together.
     n_answers : int
-    hangs_on : int or None
-        A dimension whose chains ended in different maps, and on which the next step hangs.
+    undecided_at : int or None
+        A dimension whose chains ended in different maps, so that the next step is undecided.
     """
 
     dimension: int | None
@@ -358,7 +360,7 @@ class DimensionEstimate:
     rows: tuple[DimensionRow, ...]
     unit: str
     n_answers: int
-    hangs_on: int | None = None
+    undecided_at: int | None = None
 
     @property
     def disagreeing(self) -> tuple[int, ...]:
@@ -367,11 +369,11 @@ class DimensionEstimate:
 
     @property
     def at_the_end(self) -> bool:
-        """Whether the recommendation is the largest dimension that was tried."""
+        """Whether the recommendation is the largest dimension tried."""
         return self.dimension == self.rows[-1].dimension
 
     def table(self) -> str:
-        """The rows, for reading; a star marks the recommendation, ! chains that disagree."""
+        """The rows as text; a star marks the recommendation, ! chains that disagree."""
         heads = [head for head, _ in _COLUMNS]
         lines = [
             [("*" if row.dimension == self.dimension else " ") + f"{row.dimension}"]
@@ -381,7 +383,7 @@ class DimensionEstimate:
         return Table("", ["d", *heads], lines).text(right=True)
 
     def records(self) -> list[dict[str, float]]:
-        """The rows as plain dicts, for ``pandas.DataFrame``; errors have names of their own."""
+        """The rows as dicts, for ``pandas.DataFrame``; standard errors end in ``_se``."""
         rows = []
         for row in self.rows:
             flat: dict[str, float] = {}
@@ -421,7 +423,7 @@ _COLUMNS: tuple[tuple[str, Callable[[DimensionRow], str]], ...] = (
     ("accuracy", lambda row: _with_error(row.accuracy, 3)),
     ("p", lambda row: _plain(row.p_value, ".2g")),
     ("log-loss", lambda row: _with_error(row.log_loss, 3)),
-    ("one left out", lambda row: _with_error(row.left_out, 3)),
+    ("leave-one-out", lambda row: _with_error(row.left_out, 3)),
     ("gain", lambda row: _with_error(row.gain, 1)),
     ("bootstrap", lambda row: _with_error(row.bootstrap, 4)),
     ("posterior", lambda row: _with_error(row.posterior, 4)),

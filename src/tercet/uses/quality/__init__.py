@@ -1,4 +1,4 @@
-"""What can be said of the answers before anything is embedded."""
+"""Checks of the answers that need no embedding."""
 
 from tercet.answers.repeats import Disagreement, Repeats
 from tercet.uses.quality.check import AnswerCheck, check_answers

@@ -1,4 +1,4 @@
-"""What can be said of the answers before anything is embedded, in numbers and in plain words."""
+"""check_answers: counts, repeats, gaps and observers, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -51,29 +51,29 @@ def check_answers(
     ensemble: Ensemble | None = None,
     random_state: Seed = None,
 ) -> AnswerCheck:
-    """Say what can be said of answers before anything is embedded: gaps, repeats, observers.
+    """Check answers before making a map: counts, repeats, gaps and observers.
 
-    Observers are judged by answers predicted from those of others: the observers are dealt into at
-    most 10 folds, a map in the plane (STE, penalised) is fitted without a fold, and predicts it;
-    the maps of nine such deals vote (three, above 50 000 answers). Whether observers differ from
-    each other is tested by shuffling them within comparisons; see `ObserverDifferences`.
+    Each observer's answers are predicted from those of others: observers are split into at most 10
+    folds, and a map in the plane (penalised STE) of the other folds predicts each fold; the maps of
+    nine such splits vote (three above 50 000 answers). Whether observers differ from each other is
+    tested by permuting them within comparisons; see `ObserverDifferences`.
 
     Parameters
     ----------
     triplets : Triplets, array or data frame
-        The answers. Whole weights are votes.
+        The answers. Whole-number weights are counts of answers.
     catch : object with ``passed`` (k,) and ``observers`` (k,) or None, optional
-        Catch trials, such as a file's reader found (`tercet.io.reading.Catch`).
+        Catch trials, such as those found in a file (`tercet.io.reading.Catch`).
     ensemble : Ensemble, optional
-        Made of **other** answers about these objects, such as an earlier study: it predicts the
-        answers instead of maps fitted here. One that has seen these answers would flatter.
+        From **other** answers about these objects, such as an earlier study: it predicts the
+        answers instead of maps fitted here. One fitted to these answers would be overoptimistic.
     random_state : None, int or numpy.random.Generator
-        For the folds of observers, the starts of their maps, and the shuffling of observers.
+        For the folds of observers, the starts of the maps, and the permutation test.
 
     Returns
     -------
     AnswerCheck
-        Prints as plain text.
+        Print it.
 
     Examples
     --------
@@ -111,53 +111,52 @@ def check_answers(
     )
 
 
-# --- what was found -----------------------------------------------------------------------------
+# --- the result ---------------------------------------------------------------------------------
 
 
 SHOWN = 10  # observers in the printed table
-SEEN = 0.01  # share of the answers that are copies, from which they are told
-COIN = "predicted no better than a coin would be"
-# Share of repeated answers that can be predicted where the task is close to guessing: the estimate,
-# and what it may be at the most (few repeats do not tell).
+SEEN = 0.01  # share of copies above which they are reported
+# Noise ceiling below which the task is called close to guessing: its estimate, and the upper end of
+# its interval (with few repeats the estimate alone says little).
 HARDLY, AT_MOST = 0.6, 0.75
-# Ratio of variances from which observers who differ are told of: a crowd that gave few answers each
-# has less, and its intervals are right (docs/quality.md).
+# Ratio of variances from which differences between observers are reported: a crowd with few answers
+# each has less, and its intervals are right (docs/quality.md).
 MATTERS = 1.1
 
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """What `check_answers` found; print it.
+    """The result of `check_answers`; print it.
 
     Attributes
     ----------
     counts : Counts
         Answers, comparisons, objects, observers and screens.
     copies : int
-        Rows that seem to be there twice; see `count_copies`.
+        Rows that seem to be duplicates; see `count_copies`.
     repeats : Repeats or None
-        Contradictions, and the noise ceiling; None where nothing was asked twice.
+        Contradictions, and the noise ceiling; None if nothing was asked twice.
     no_repeats : str
-        Why there are none; else empty.
+        Why there are none; otherwise empty.
     gaps : tuple of str
-        What the answers cannot tell, whatever the model; see `diagnose`.
+        What the answers leave undetermined under any model; see `diagnose`.
     observers : tuple of ObserverCheck
-        In the order of their names; empty where observers are unknown.
+        In the order of their names; empty if observers are unknown.
     typical : float
-        Share of the typical observer's answers that a map of the others' predicts; NaN where it
-        was not measured.
+        Share of the typical observer's answers that a map of the others' answers predicts
+        correctly; NaN if not measured.
     answers_needed : float
-        How many answers of an observer it takes to notice guessing with probability 80 %; ∞ where
-        the typical observer does no better than a coin.
+        How many answers of an observer it takes to detect guessing with probability 80 %; ∞ if
+        the typical observer is predicted at chance level.
     differences : ObserverDifferences or None
-        A test of whether observers differ from each other, those aside who look like guessing or
-        the other way round; None where there is nothing to test.
+        A test of whether observers differ from each other, without those who look like guessing or
+        answering the other way round; None if it is impossible.
     no_differences : str
-        Why there is nothing; else empty.
+        Why it is impossible; otherwise empty.
     catch_trials, catch_passed : int
         Over all observers.
     seed : int
-        As ``random_state`` it gives the same result again.
+        Reproduces the result as ``random_state``.
     """
 
     counts: Counts
@@ -176,35 +175,40 @@ class AnswerCheck:
 
     @property
     def ceiling(self) -> NoiseCeiling | None:
-        """Of models that do not know who answers, where enough was asked twice."""
+        """For models that do not know who answers; None if too little was asked twice."""
         return None if self.repeats is None else self.repeats.ceiling
 
     @property
     def observers_differ(self) -> bool:
-        """Whether observers differ from each other so much that it matters for all of them."""
+        """Whether observers differ from each other enough to affect the intervals."""
         found = self.differences
         return found is not None and found.p_value <= LEVEL and found.ratio >= MATTERS
 
     def sentences(self) -> list[str]:
-        """What was found, in plain words."""
-        return find_sentences(self)
+        """The findings, one sentence each."""
+        return [
+            *_about_counts(self.counts),
+            *_about_repeats(self),
+            *_about_observers(self),
+            *_about_times_and_catch_trials(self),
+        ]
 
     def warnings(self) -> list[str]:
         """What needs attention, and what to do about it; empty if nothing does."""
         return find_warnings(self)
 
     def table(self, limit: int | None = None) -> str:
-        """The observers, for reading, those that need attention first.
+        """The observers as a table, those that need attention first.
 
         Parameters
         ----------
         limit : int, optional
-            At most so many lines.
+            Largest number of rows.
         """
         return tabulate_observers(self.observers, limit)
 
     def records(self) -> list[dict[str, Any]]:
-        """The observers as plain dicts, for example for ``pandas.DataFrame``."""
+        """The observers as dicts, for example for ``pandas.DataFrame``."""
         rows = []
         for check in self.observers:
             row = check._asdict()
@@ -214,9 +218,9 @@ class AnswerCheck:
         return rows
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it; None where a number is unknown or infinite."""
+        """Everything, JSON-compatible; missing and infinite values are None."""
         found: dict[str, Any] = json_ready(self)
-        found["seed"] = str(self.seed)  # may have more digits than JSON's readers keep
+        found["seed"] = str(self.seed)  # may have more digits than JSON readers keep
         return found | {"sentences": self.sentences(), "warnings": self.warnings()}
 
     def __str__(self) -> str:
@@ -237,28 +241,18 @@ class AnswerCheck:
 # --- findings ---------------------------------------------------------------------------------
 
 
-def find_sentences(found: AnswerCheck) -> list[str]:
-    """What was found, one statement after the other."""
-    return [
-        *_about_counts(found.counts),
-        *_about_repeats(found),
-        *_about_observers(found),
-        *_about_care(found),
-    ]
-
-
 def _about_counts(counts: Counts) -> list[str]:
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     where = "" if counts.screens is None else f" on {counted(counts.screens, 'screen')}"
     said = [
         f"{counted(counts.answers, 'answer')} to {counted(counts.comparisons, 'comparison')} of "
         f"{counted(counts.objects, 'object')}{who}{where}.",
-        f"An object is mentioned in {_range(counts.per_object)}{_rarest(counts)}.",
+        f"Each object is mentioned in {_range(counts.per_object)}{_rarest(counts)}.",
     ]
     if counts.per_observer is not None and counts.observers != 1:
-        said.append(f"An observer gave {_range(counts.per_observer)}.")
+        said.append(f"Each observer gave {_range(counts.per_observer)}.")
     if counts.observers is None:
-        said.append("Who gave each answer is not known, so observers could not be checked.")
+        said.append("It is not known who gave each answer, so observers could not be checked.")
     return said
 
 
@@ -266,17 +260,17 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
     repeats = found.repeats
     if repeats is None:
         return [
-            f"Contradictions and the noise ceiling cannot be told: {found.no_repeats}. Ask some "
-            "comparisons again in the next study."
+            f"Contradictions and the noise ceiling are unknown: {found.no_repeats}. Ask some "
+            "comparisons more than once in the next study."
         ]
     said = [
         f"{counted(repeats.comparisons, 'comparison')} {were(repeats.comparisons)} asked more than "
-        f"once ({counted(repeats.answers, 'answer')}), and {repeats.contradicted} of them "
+        f"once ({counted(repeats.answers, 'answer')}); {repeats.contradicted} of them "
         f"{were(repeats.contradicted)} answered both ways."
     ]
     kinds = (
-        ("by one observer", repeats.within),
-        ("by two observers", repeats.between),
+        ("within one observer", repeats.within),
+        ("between observers", repeats.between),
         ("", repeats.overall if repeats.within is None else None),
     )
     asked = [(who, kind) for who, kind in kinds if kind and kind.pairs]
@@ -286,31 +280,33 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
         for who, kind in asked
     ]
     said.append(
-        f"Of two answers to the same comparison, {' and '.join(rates)} differ (50 % if everyone "
-        "guessed, 0 % if all were sure and agreed)."
+        f"Pairs of answers to the same comparison that differ: {' and '.join(rates)} (50 % if "
+        "everyone guessed, 0 % without noise)."
     )
     same = repeats.between_same
     if repeats.own_ceiling is not None and same and same.pairs and same != repeats.between:
         said.append(
-            f"On the comparisons that one observer answered more than once, {percent(same.rate)} "
-            "by two observers differ."
+            "On comparisons that one observer answered more than once: "
+            f"{percent(same.rate)} between observers."
         )
     return said + _about_ceilings(repeats, found.counts.observers)
 
 
 def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
     if repeats.ceiling is None:
-        return ["The noise ceiling cannot be told from so few: ask more comparisons again."]
+        return [
+            "These are too few to estimate the noise ceiling: ask more comparisons more than once."
+        ]
     which = "of this observer" if observers == 1 else "that does not know who answers"
     said = [
         f"Noise ceiling: a model {which} can predict at most {_accuracy(repeats.ceiling)} of the "
-        "answers to comparisons like these repeated ones."
+        "answers to comparisons like the repeated ones."
     ]
     if repeats.within is None or observers == 1:
         return said
     if repeats.own_ceiling is None:
         said.append(
-            "What a model could predict that knows who answers is unknown: "
+            "The noise ceiling of a model that knows who answers is unknown: "
             f"{'hardly anyone' if repeats.within.pairs else 'nobody'} answered the same comparison "
             "twice."
         )
@@ -326,17 +322,17 @@ def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
 def _about_observers(found: AnswerCheck) -> list[str]:
     observers = found.observers
     if len(observers) == 1:
-        return ["There is one observer, so there is nobody to compare with."]
+        return ["There is one observer, and nobody to compare with."]
     said = []
     if not math.isnan(found.typical):
         said.append(
-            f"Predicted from the answers of others, {percent(found.typical)} of the typical "
-            "observer's answers come out right (50 % of a guesser's)."
+            f"For the typical observer, a map of the others' answers predicts "
+            f"{percent(found.typical)} of the answers correctly (50 % for guessing)."
         )
         if found.ceiling is not None and found.typical > found.ceiling.accuracy:
             said.append(
-                "That is above the noise ceiling, which is about all observers, guessers too, and "
-                "about the repeated comparisons alone."
+                "That is above the noise ceiling, which includes observers who guess, and is "
+                "estimated from repeated comparisons alone."
             )
         kinds = [
             (FOLLOWS, "above chance"),
@@ -345,13 +341,11 @@ def _about_observers(found: AnswerCheck) -> list[str]:
             (CANNOT_TELL, "cannot tell"),
         ]
         counted = [(sum(o.verdict == kind for o in observers), word) for kind, word in kinds]
-        said.append(
-            f"Observers by their answers: {', '.join(f'{n} {word}' for n, word in counted if n)}."
-        )
+        said.append(f"Observers: {', '.join(f'{n} {word}' for n, word in counted if n)}.")
     if agreements := [o.agreement for o in observers if o.shared]:
         said.append(
             "On shared comparisons the typical observer agrees with the majority of the others in "
-            f"{percent(float(np.median(agreements)))} of the answers."
+            f"{percent(float(np.median(agreements)))} of answers."
         )
     return said + _about_differences(found)
 
@@ -360,7 +354,7 @@ def _about_differences(found: AnswerCheck) -> list[str]:
     test = found.differences
     if test is None:
         return (
-            [f"Whether observers differ from each other cannot be told: {found.no_differences}."]
+            [f"Whether observers differ from each other is unknown: {found.no_differences}."]
             if found.observers
             else []
         )
@@ -369,21 +363,21 @@ def _about_differences(found: AnswerCheck) -> list[str]:
         "they disagree"
     )
     if test.p_value > LEVEL:
-        return [f"That observers differ from each other does not show in {seen} ({_p(test)})."]
+        return [f"No difference between observers was found in {seen} ({_p(test)})."]
     little = "" if found.observers_differ else " a little"
     return [
-        f"Observers differ from each other{little}: in {seen}, those of one observer go together "
-        f"more than by chance ({_p(test)})."
+        f"Observers differ from each other{little}: in {seen}, answers of the same observer are "
+        f"more consistent than chance explains ({_p(test)})."
     ]
 
 
-def _about_care(found: AnswerCheck) -> list[str]:
+def _about_times_and_catch_trials(found: AnswerCheck) -> list[str]:
     said = []
     if times := [o.response_time for o in found.observers if not math.isnan(o.response_time)]:
         median = f"{float(np.median(times)):.3g} s"
         several = f"{min(times):.3g} to {max(times):.3g} s, median {median}"
         said.append(
-            f"Mean response time of an observer: {several}."
+            f"Mean response time per observer: {several}."
             if len(times) > 1
             else f"Mean response time: {median}."
         )
@@ -393,7 +387,7 @@ def _about_care(found: AnswerCheck) -> list[str]:
             f"{were(found.catch_passed)} passed."
         )
         if apart := found.catch_trials - sum(o.catch_trials for o in found.observers):
-            said.append(f"{counted(apart, 'catch trial')} cannot be matched to an observer here.")
+            said.append(f"{counted(apart, 'catch trial')} cannot be matched to an observer.")
     return said
 
 
@@ -406,47 +400,48 @@ def find_warnings(found: AnswerCheck) -> list[str]:
     if found.copies > SEEN * found.counts.answers:
         said.append(
             f"{counted(found.copies, 'row')} {'repeats' if found.copies == 1 else 'repeat'} other "
-            "rows in every cell, as where a file was joined with itself. Copies make everything "
-            "look surer than it is: remove them if they are not answers of their own."
+            "rows in every cell, as if a file had been concatenated with itself. Duplicates make "
+            "everything look too certain: remove them unless they are separate answers."
         )
     ceiling = found.ceiling
     if ceiling and ceiling.accuracy < HARDLY and ceiling.accuracy_interval[1] < AT_MOST:
         said.append(
             "Answers to the same comparison hardly agree with each other: a model that does not "
             f"know who answers can predict at most {percent(ceiling.accuracy)} of them. Check that "
-            "the question was understood and that the columns of the file are the right ones."
+            "the question was understood and that the columns of the file were read correctly."
         )
     if not math.isnan(found.typical) and math.isinf(found.answers_needed):
         said.append(
-            "The others' answers do not predict those of the typical observer better than a coin: "
-            "too few answers for a map, observers who have little in common, or guesses."
+            "The typical observer's answers are predicted at chance level from those of the "
+            "others: there are too few answers for a map, observers have little in common, or "
+            "they guessed."
         )
     if found.observers_differ and found.differences is not None:
         said.append(
-            f"Observers differ from each other more than by chance ({_p(found.differences)}). What "
-            f"is made of all answers together is of these {found.counts.observers} people: for "
-            "other people intervals are wider, unless whole observers are resampled."
+            "Observers differ from each other more than chance explains "
+            f"({_p(found.differences)}). Results from all answers together apply to these "
+            f"{found.counts.observers} people: for other people intervals are wider, unless whole "
+            "observers are resampled."
         )
     return said + _about_flags(found.observers) + _about_the_unclear(found)
 
 
 def _about_flags(observers: Sequence[ObserverCheck]) -> list[str]:
-    without = "Make the map with and without them, and say in the report what you left out."
+    without = "Make the map with and without them, and report what you left out."
     found = {
-        GUESSING: "Answers that look like guessing, predicted no better than a coin would be and "
-        f"clearly less than an ordinary observer's: {{who}}. {without}",
-        REVERSED: "Answers that look the other way round, predicted wrongly more often than a coin "
-        "would be: {who}. Check whether the question was misunderstood, or whether near and far "
-        "are exchanged in the file.",
-        FAILED_CATCH: f"More than 20 % of the catch trials failed: {{who}}. {without}",
-        TOO_FAST: f"Less than 1 s an answer on average: {{who}}. {without}",
+        GUESSING: "Possible guessing: answers predicted at chance level, clearly below a typical "
+        f"observer: {{who}}. {without}",
+        REVERSED: "Answers the other way round, predicted below chance level: {who}. Check whether "
+        "the question was misunderstood, or whether near and far are swapped in the file.",
+        FAILED_CATCH: f"More than 20 % of catch trials failed: {{who}}. {without}",
+        TOO_FAST: f"Very fast, less than 1 s per answer on average: {{who}}. {without}",
     }
     named = {flag: [o.observer for o in observers if flag in o.flags] for flag in found}
     return [text.format(who=_observers(named[flag])) for flag, text in found.items() if named[flag]]
 
 
 def _about_the_unclear(found: AnswerCheck) -> list[str]:
-    """Of whom it cannot be told whether they guess, by the reason."""
+    """Observers who may or may not have guessed, by reason."""
     if math.isnan(found.typical) or math.isinf(found.answers_needed):
         return []
     unclear = [o for o in found.observers if o.verdict == CANNOT_TELL]
@@ -456,11 +451,11 @@ def _about_the_unclear(found: AnswerCheck) -> list[str]:
     poor = [o.observer for o in unclear if o.predicted >= needed]
     reasons = (
         (alone, "nobody else was asked about the same objects"),
-        (few, f"{COIN}, from too few answers: it takes about {needed:.0f} or more"),
+        (few, f"predicted at chance level, from too few answers (about {needed:.0f} are needed)"),
         (
             poor,
-            f"{COIN}, but not clearly less than the poorest of ordinary observers, who differ. "
-            "Whether they contradict themselves when asked again would tell",
+            "predicted at chance level, but not clearly below the range of typical observers. "
+            "Asking some comparisons again shows whether they contradict themselves",
         ),
     )
     return [
@@ -491,7 +486,7 @@ def _p(test: ObserverDifferences) -> str:
 def _rarest(counts: Counts) -> str:
     if counts.per_object.least == counts.per_object.most:
         return ""
-    return f"; the fewest: {', '.join(map(repr, counts.rarest))}"
+    return f"; fewest: {', '.join(map(repr, counts.rarest))}"
 
 
 def _observers(named: Sequence[str]) -> str:
@@ -502,15 +497,15 @@ def _observers(named: Sequence[str]) -> str:
 
 
 def tabulate_observers(observers: Sequence[ObserverCheck], limit: int | None = None) -> str:
-    """The observers in aligned columns, those that need attention first."""
+    """The observers as a text table, those that need attention first."""
     order = sorted(observers, key=lambda o: (-len(o.flags), _or(o.accuracy, 1.0)))
     columns: list[tuple[str, Callable[[ObserverCheck], str]]] = [
         ("observer", lambda o: o.observer if o.observer.isprintable() else repr(o.observer)),
         ("answers", lambda o: str(o.answers)),
         ("predicted correctly", lambda o: _share(o.accuracy, o.predicted)),
         ("95 % interval", _interval),
-        ("with majority", lambda o: _share(o.agreement, o.shared)),
-        ("with self", lambda o: _share(o.consistency, o.retests)),
+        ("agrees with majority", lambda o: _share(o.agreement, o.shared)),
+        ("self-consistency", lambda o: _share(o.consistency, o.retests)),
         ("seconds", lambda o: "" if math.isnan(o.response_time) else f"{o.response_time:.2f}"),
         ("catch trials", lambda o: f"{o.catch_passed}/{o.catch_trials}" if o.catch_trials else ""),
         ("", lambda o: "; ".join(o.flags or (o.verdict,))),

@@ -1,4 +1,4 @@
-"""How many answers there are, of whom, and whether observers differ from each other."""
+"""Counts of answers, duplicates, and a test of whether observers differ from each other."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = [
     "mentions",
 ]
 
-FEWEST_COPIES = 20  # rows that do not repeat themselves by chance
-LISTED = 5  # objects with the fewest answers, by name
+FEWEST_COPIES = 20  # rows; fewer may repeat by chance
+LISTED = 5  # objects with the fewest answers to name
 
 
 class Spread(NamedTuple):
-    """The smallest, the median and the largest of some numbers."""
+    """Smallest value, median and largest value."""
 
     least: float
     median: float
@@ -35,22 +35,22 @@ class Spread(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much was asked, of whom.
+    """How much was asked, and of whom.
 
     Attributes
     ----------
     answers : int
-        Votes count one by one.
+        Weighted rows count as several.
     comparisons : int
-        Distinct ones, whichever way they were answered.
+        Distinct questions, whichever way they were answered.
     objects : int
         Mentioned or not.
     observers, screens : int or None
-        None where unknown.
+        None if unknown.
     per_object : Spread
         Answers that mention an object.
     rarest : tuple of str or int
-        The objects in the fewest answers, by name or else by number, rarest first.
+        The objects in the fewest answers, by name or number, rarest first.
     per_observer : Spread or None
     """
 
@@ -85,11 +85,11 @@ def count_answers(prepared: Prepared) -> Counts:
 
 
 def count_copies(triplets: Triplets) -> int:
-    """How many rows are copies of others, as where a file was joined with itself.
+    """Number of rows that duplicate others, as if a file had been concatenated with itself.
 
-    With response times that tell rows apart, a row is a copy if all of it was there before. Without
-    them, people may answer alike by chance, and only a second half that repeats the first, row by
-    row, is taken for a copy.
+    With response times that distinguish rows, a row is a duplicate if it repeats another in every
+    cell. Without them, people may give the same answers by chance, and only a second half that
+    repeats the first, row by row, counts.
     """
     rows, observers, times = triplets.array, triplets.observers, triplets.response_times
     who = np.zeros(len(rows), np.int64)
@@ -105,37 +105,37 @@ def count_copies(triplets: Triplets) -> int:
 
 
 def mentions(triplets: Triplets, votes: Index) -> Index:
-    """How many answers mention each object, (n,); one that is twice in a row counts once."""
+    """How many answers mention each object, (n,); twice in one row counts once."""
     rows = np.sort(triplets.array, axis=1)
     fresh = np.diff(rows, axis=1, prepend=-1) > 0
     return tally(rows[fresh], np.repeat(votes, fresh.sum(axis=1)), triplets.n_objects)
 
 
 def spread(values: NDArray[Any]) -> Spread:
-    """The smallest, the median and the largest."""
+    """Smallest value, median and largest value."""
     return Spread(float(values.min()), float(np.median(values)), float(values.max()))
 
 
 # --- whether observers differ: a permutation test that needs no map -----------------------------
 
 
-FEWEST, SHUFFLES = 199, 999  # how often observers are shuffled
-WORK = 10_000_000  # answers times shuffles, beyond which these become fewer
-MOST = 50_000  # answers that are looked at; of more, whole comparisons are drawn
+FEWEST, SHUFFLES = 199, 999  # permutations
+WORK = 10_000_000  # answers times permutations, above which these become fewer
+MOST = 50_000  # answers; if there are more, a random part of the comparisons is used
 
 
 class ObserverDifferences(NamedTuple):
-    """Whether an observer's answers go together more than those of different observers.
+    """A permutation test of whether observers differ from each other.
 
     Attributes
     ----------
     comparisons, answers : int
-        That several observers answered, and not all alike: what the test is made of.
+        Those used: answered by several observers, and not all alike.
     ratio : float
-        Variance of what observers sum up to, over that of shuffled ones; 1 where they do not
-        differ. How large it becomes depends on the number of answers, too.
+        Variance of the sums of observers' deviations over that of permuted observers; 1 if they do
+        not differ. Its size also depends on the number of answers.
     p_value : float
-        Share of shuffles that have as large a variance, the real answers counted among them.
+        Share of permutations with at least this variance, the real answers included.
     """
 
     comparisons: int
@@ -144,67 +144,67 @@ class ObserverDifferences(NamedTuple):
     p_value: float
 
 
-class Telling(NamedTuple):
-    """Answers that tell, those to one comparison after each other."""
+class Contested(NamedTuple):
+    """Answers to comparisons on which observers disagree, sorted by comparison."""
 
-    question: Index  # (a,) rising
+    question: Index  # (a,) increasing
     observer: Index  # (a,)
     pairs: Index  # (a, 2) of objects, the first and the second
-    deviation: Floats  # (a,) from the average answer to the comparison, towards its first pair
+    deviation: Floats  # (a,) from the mean answer to the comparison, towards its first pair
 
 
 def compare_observers(
     prepared: Prepared, left_out: NDArray[np.bool_], rng: np.random.Generator
 ) -> ObserverDifferences | str:
-    """Test whether observers differ from each other, or say why it cannot be tested.
+    """Test whether observers differ from each other, or return why that is impossible.
 
     Parameters
     ----------
     prepared : Prepared
     left_out : (K,) bool array
-        Observers whose answers do not count, such as guessers.
+        Observers to leave out, such as those who guess.
     rng : numpy.random.Generator
     """
     if prepared.observer is None:
-        return "who gave each answer is not known"
+        return "it is not known who gave each answer"
     if prepared.triplets.weights is not None and prepared.triplets.votes is None:
-        return "the weights are not whole numbers, so they do not count answers"
+        return "the weights are not whole numbers, so they are not counts of answers"
     if np.count_nonzero(~left_out) < 2:
         return "there are no two observers to compare"
-    telling = _find_telling(prepared, prepared.observer, left_out, rng)
-    size = len(telling.question)
+    contested = _find_contested(prepared, prepared.observer, left_out, rng)
+    size = len(contested.question)
     if not size:
         return "no two of them answered the same comparison differently"
     many = min(max(WORK // size, FEWEST), SHUFFLES)
-    real = _variance(telling, telling.observer)
+    real = _variance(contested, contested.observer)
     shuffled = np.empty(many)
     for k in range(many):
-        # The numbers of questions are whole, and rise: each answer gets an observer of its own.
-        order = np.argsort(telling.question + rng.random(size))
-        shuffled[k] = _variance(telling, telling.observer[order])
-    rounding = 1e-9 * real  # sums of the same numbers in another order
+        # Permutes observers within questions, whose numbers are whole and increasing.
+        order = np.argsort(contested.question + rng.random(size))
+        shuffled[k] = _variance(contested, contested.observer[order])
+    rounding = 1e-9 * real  # the order of summation changes the last digits
     if np.ptp(shuffled) <= rounding:
         return "hardly anyone judged the same two objects twice in such comparisons"
     reached = int(np.count_nonzero(shuffled >= real - rounding))
     return ObserverDifferences(
-        len(np.unique(telling.question)),
+        len(np.unique(contested.question)),
         size,
         float(real / shuffled.mean()),
         (1 + reached) / (1 + many),
     )
 
 
-def _variance(telling: Telling, observer: Index) -> float:
+def _variance(contested: Contested, observer: Index) -> float:
     """Sum over observers and pairs of objects of the squared sum of deviations."""
     who = np.concatenate([observer, observer])
-    signed = np.concatenate([telling.deviation, -telling.deviation])
-    sums = coo_array((signed, (who, telling.pairs.T.reshape(-1)))).tocsr().data
+    signed = np.concatenate([contested.deviation, -contested.deviation])
+    sums = coo_array((signed, (who, contested.pairs.T.reshape(-1)))).tocsr().data
     return float(np.square(sums).sum())
 
 
-def _find_telling(
+def _find_contested(
     prepared: Prepared, observer: Index, left_out: NDArray[np.bool_], rng: np.random.Generator
-) -> Telling:
+) -> Contested:
     """Answers to comparisons that several observers answered, and not all alike."""
     rows = rng.permutation(np.flatnonzero(~left_out[observer]))
     if prepared.triplets.screens is not None:
@@ -213,15 +213,15 @@ def _find_telling(
     size = int(prepared.question.max()) + 1
     total, near = np.bincount(question, votes, size), np.bincount(question, votes * first, size)
     asked = np.unique(question * len(prepared.labels) + observer[rows]) // len(prepared.labels)
-    tells = (np.bincount(asked, minlength=size) > 1) & (near > 0) & (near < total)
+    used = (np.bincount(asked, minlength=size) > 1) & (near > 0) & (near < total)
     order = rng.permutation(size)
-    tells[order] &= np.cumsum((total * tells)[order]) <= MOST
-    rows = rows[tells[question]]
+    used[order] &= np.cumsum((total * used)[order]) <= MOST
+    rows = rows[used[question]]
     rows = rows[np.argsort(prepared.question[rows], kind="stable")]
     rows = np.repeat(rows, prepared.votes[rows])
     question = prepared.question[rows]
     pairs = np.sort(pair_codes(prepared.triplets)[rows], axis=1)
-    return Telling(
+    return Contested(
         question,
         observer[rows],
         np.unique(pairs, return_inverse=True)[1].reshape(-1, 2),

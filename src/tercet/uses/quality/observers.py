@@ -1,4 +1,4 @@
-"""Each observer beside the others, and whether answers could be guesses."""
+"""Each observer compared with the others, and whether answers could be guesses."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ __all__ = [
     "ObserverCheck",
 ]
 
-FOLDS = 10  # of observers, at the most
-# How often observers are dealt into folds: the maps of all deals vote, so that a verdict depends
-# less on the luck of a deal. Odd; fewer where there are many answers, of which each map knows much.
-DEALS, FEWER_DEALS, MANY = 9, 3, 50_000
-# What predicts answers: a map in the plane, the MAP under a Gaussian prior of variance 15.
+FOLDS = 10  # of observers, at most
+# How often observers are split into folds: the maps of all splits vote, so that a verdict depends
+# less on a single split. Odd; fewer above so many answers, where single maps are precise enough.
+SPLITS, FEWER_SPLITS, MANY = 9, 3, 50_000
+# Answers are predicted by a map in the plane, the MAP under a Gaussian prior of variance 15.
 DIMENSION, PENALTY, TOLERANCE = 2, 1.0 / 30.0, 1e-6
-# What people drop observers for (see docs/quality.md).
+# Common reasons to exclude observers (see docs/quality.md).
 MOST_FAILED = 0.2
 FASTEST = 1.0  # seconds
 FAILED_CATCH, TOO_FAST = "failed catch trials", "very fast"
 
 
 class ObserverCheck(NamedTuple):
-    """One observer; shares are NaN where there is nothing to take a share of.
+    """One observer; shares of nothing are NaN.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ObserverCheck(NamedTuple):
         Answers to comparisons on which the other observers have a majority, and the share that
         agree with it.
     predicted, accuracy : int, float
-        Answers that a map of other observers' answers predicts, and the share predicted correctly.
+        Answers predicted by a map of other observers' answers, and the share predicted correctly.
     interval : (low, high)
         95 % interval of ``accuracy``.
     response_time : float
@@ -63,7 +63,7 @@ class ObserverCheck(NamedTuple):
     verdict : str
         "follows the others", "looks like guessing", "the other way round" or "cannot tell".
     flags : tuple of str
-        What needs attention: either of the two verdicts in the middle, "failed catch trials" (more
+        What needs attention: the second or third of these verdicts, "failed catch trials" (more
         than 20 %) and "very fast" (less than 1 s on average).
     """
 
@@ -88,13 +88,13 @@ class Observed(NamedTuple):
 
     checks: tuple[ObserverCheck, ...]
     typical: float  # share of a typical observer's answers that are predicted correctly
-    needed: float  # answers to tell a guesser from a typical observer
+    needed: float  # answers to distinguish guessing from a typical observer
 
 
 def check_observers(
     prepared: Prepared, catch: Any, ensemble: Ensemble | None, rng: np.random.Generator
 ) -> Observed:
-    """Compare every observer with the others; nothing where observers are unknown."""
+    """Compare every observer with the others; empty if observers are unknown."""
     if prepared.observer is None:
         return Observed((), math.nan, math.inf)
     size = len(prepared.labels)
@@ -133,7 +133,7 @@ def check_observers(
 
 
 def _retests(prepared: Prepared) -> tuple[Index, Index]:
-    """Pairs of equal questions that each observer, (K,), answered, and pairs answered unequally."""
+    """Pairs of answers of each observer, (K,), to the same question, and pairs that differ."""
     place, near, total = by_observer(prepared)
     assert prepared.observer is not None
     who = np.empty(len(total), dtype=np.int64)
@@ -144,7 +144,7 @@ def _retests(prepared: Prepared) -> tuple[Index, Index]:
 
 
 def _with_majority(prepared: Prepared) -> tuple[Index, Index]:
-    """Answers, (K,), where the others have a majority, and those that agree with it."""
+    """Answers, (K,), for which the others have a majority, and those that agree with it."""
     place, near, total = by_observer(prepared)
     lead = np.bincount(prepared.question, prepared.votes * np.where(prepared.first, 1, -1))
     others = lead[prepared.question] - (2 * near - total)[place]
@@ -165,19 +165,19 @@ def _tally_pairs(
 
 
 def _predict(prepared: Prepared, rng: np.random.Generator) -> Index:
-    """+1 where maps of other observers' answers predict a row, −1 where they say the opposite.
+    """+1 where maps of other observers' answers predict a row, −1 where they predict the opposite.
 
-    Shape (m,); 0 where they cannot say, since nobody else mentioned one of the objects. None of the
-    maps has seen an answer of the row's observer, so that of guesses half are predicted, as before.
+    Shape (m,); 0 where nobody else mentioned one of the objects. The maps have not seen any answer
+    of the row's observer, so half of all guesses are predicted correctly.
     """
     if len(prepared.labels) < 2:
         return np.zeros(len(prepared.triplets), dtype=np.int64)
-    deals = DEALS if len(prepared.triplets) <= MANY else FEWER_DEALS
-    return np.sign(sum(_predict_once(prepared, rng) for _ in range(deals)))
+    splits = SPLITS if len(prepared.triplets) <= MANY else FEWER_SPLITS
+    return np.sign(sum(_predict_once(prepared, rng) for _ in range(splits)))
 
 
 def _predict_once(prepared: Prepared, rng: np.random.Generator) -> Index:
-    """What the maps of one deal say, (m,)."""
+    """The predictions from one split, (m,)."""
     triplets, observer = prepared.triplets, prepared.observer
     assert observer is not None
     signs = np.zeros(len(triplets), dtype=np.int64)
@@ -195,7 +195,7 @@ def _predict_once(prepared: Prepared, rng: np.random.Generator) -> Index:
 
 
 def _predict_with(prepared: Prepared, ensemble: Ensemble) -> Index:
-    """As `_predict`, by an ensemble that others' answers made; 0 where it is at a loss."""
+    """As `_predict`, by an ensemble of other answers; 0 where it is undecided."""
     return np.asarray(ensemble.predict(prepared.triplets, threshold=0.5), dtype=np.int64)
 
 
@@ -217,7 +217,7 @@ def _dependence(prepared: Prepared, signs: Index) -> float:
 
 
 def _response_times(prepared: Prepared) -> Floats:
-    """Mean response time of each observer, (K,), in seconds; answers of one screen count once."""
+    """Mean response time of each observer, (K,), in seconds; a screen counts once."""
     triplets, times = prepared.triplets, prepared.triplets.response_times
     assert prepared.observer is not None
     size = len(prepared.labels)
@@ -234,13 +234,13 @@ def _response_times(prepared: Prepared) -> Floats:
 
 
 def check_catch(catch: Any) -> None:
-    """Raise unless there is one known observer, or none known, for each catch trial."""
+    """Raise unless each catch trial has an observer, or none has."""
     if catch is None:
         return
     passed = np.asarray(catch.passed)
     if passed.ndim != 1 or passed.dtype != np.bool_:
         raise InputError(
-            "catch.passed must hold True or False for each catch trial, got shape "
+            "catch.passed must be True or False for each catch trial, got shape "
             f"{passed.shape} of type {passed.dtype}."
         )
     if catch.observers is not None and np.shape(catch.observers) != passed.shape:
@@ -259,9 +259,9 @@ def _catch_trials(prepared: Prepared, catch: Any) -> tuple[Index, Index]:
     known = who >= 0
     if len(known) and not known.any():
         warnings.warn(
-            "none of the catch trials is by an observer of the answers, so nobody is judged by "
-            f"them; they are by {_some(catch.observers)}, the answers by {_some(prepared.labels)}. "
-            "Call observers the same in both.",
+            "the catch trials cannot be matched to the observers of the answers, so they are not "
+            f"used; they are by {_some(catch.observers)}, the answers by "
+            f"{_some(prepared.labels)}. Use the same observer names in both.",
             DataWarning,
             stacklevel=4,
         )
@@ -297,8 +297,8 @@ FOLLOWS, GUESSING = "follows the others", "looks like guessing"
 REVERSED, CANNOT_TELL = "the other way round", "cannot tell"
 
 
-# What ordinary observers may be like: the logit of the median share, the spread of the logits (all
-# equally probable before, but large spreads less), and the portion of guessers beside them.
+# Grid for typical observers: the logit of the median share, the spread of the logits (the prior is
+# flat, but for large spreads), and the proportion of observers who guess.
 CENTRES = np.linspace(0.08, 4.96, 62)
 SPREADS = np.linspace(0.0, 1.5, 31)
 PORTIONS = np.array([0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5])
@@ -307,21 +307,21 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 WEIGHTS /= WEIGHTS.sum()
 
 
-class Ordinary(NamedTuple):
-    """How the shares of ordinary observers are distributed: logit-normal."""
+class Typical(NamedTuple):
+    """The distribution of shares over typical observers: logit-normal."""
 
     centre: float  # logit of the median share
     spread: float  # standard deviation of the logits
 
 
 class Judged(NamedTuple):
-    """What the answers of K observers say.
+    """Verdicts on K observers.
 
     Attributes
     ----------
     typical : float
-        Share of answers predicted correctly of the typical observer: ½ where nothing is predicted
-        better than by a coin, NaN where nothing is predicted.
+        Share of the typical observer's answers predicted correctly: ½ if none are predicted above
+        chance level, NaN if nothing is predicted.
     low, high : (K,) array
         95 % interval of each observer's share.
     verdicts : tuple of K str
@@ -336,39 +336,40 @@ class Judged(NamedTuple):
 def judge_observers(right: Floats, n: Floats) -> Judged:
     """Judge observers of whose n answers, (K,), ``right``, (K,), were predicted correctly.
 
-    Answers are *the other way round* if P(Binomial(n, ½) ≤ x) is so small that, of those who are
-    found so, few are chance (false discovery rate 5 %; Benjamini & Hochberg 1995). Of the rest, an
-    observer *follows the others* if P(Binomial(n, ½) ≥ x) ≤ 5 %, and *looks like guessing* if not,
-    and if the probability that an ordinary observer has x or less is so small in the same sense.
+    Answers are *the other way round* if P(Binomial(n, ½) ≤ x) is significant at a false discovery
+    rate of 5 % (Benjamini & Hochberg 1995). Of the rest, an observer *follows the others* if
+    P(Binomial(n, ½) ≥ x) ≤ 5 %, and otherwise *looks like guessing* if the probability that a
+    typical observer has x or less is significant in the same sense.
 
-    Both numbers need not be whole: answers that depend on each other count less than one each.
+    The numbers need not be whole: dependent answers count less than one each.
     """
     some = n > 0
     if not some.any():
         nothing = np.full(len(n), np.nan)
         return Judged(math.nan, nothing, nothing, (CANNOT_TELL,) * len(n))
-    turned = _discoveries(at_most(right, n, 0.5), some)
+    below_chance = _discoveries(at_most(right, n, 0.5), some)
     typical, below = 0.5, np.zeros(len(n), dtype=np.bool_)
-    rest = some & ~turned
+    rest = some & ~below_chance
     if rest.any() and at_least(right[rest].sum(), n[rest].sum(), 0.5) <= LEVEL:
-        ordinary = fit_ordinary(right[rest], n[rest])
-        typical = float(expit(ordinary.centre))
-        shares = expit(ordinary.centre + ordinary.spread * NODES)
+        fitted = fit_typical(right[rest], n[rest])
+        typical = float(expit(fitted.centre))
+        shares = expit(fitted.centre + fitted.spread * NODES)
         below = _discoveries(at_most(right[:, None], n[:, None], shares) @ WEIGHTS, rest)
     above = at_least(right, n, 0.5) <= LEVEL
-    verdicts = np.select([turned, above, below], [REVERSED, FOLLOWS, GUESSING], CANNOT_TELL)
+    verdicts = np.select([below_chance, above, below], [REVERSED, FOLLOWS, GUESSING], CANNOT_TELL)
     return Judged(typical, *interval(right, n), tuple(verdicts.tolist()))
 
 
-def fit_ordinary(right: Floats, n: Floats) -> Ordinary:
-    """Fit ordinary observers beside an unknown portion π of guessers.
+def fit_typical(right: Floats, n: Floats) -> Typical:
+    """Fit typical observers together with an unknown proportion π who guess.
 
     The likelihood of an observer is (1 − π)·E Binomial(x; n, share) + π·Binomial(x; n, ½), the
-    two groups of Efron (2008): guessers neither lower what is ordinary nor widen it. Centre and
-    spread are posterior means: the likeliest spread of a few observers is too small.
+    two-groups model of Efron (2008), so that guessing neither lowers nor widens what is typical.
+    Centre and spread are posterior means: the maximum-likelihood spread of a few observers is too
+    small.
     """
     with np.errstate(divide="ignore"):
-        guessing, ordinary = np.log(PORTIONS), np.log1p(-PORTIONS)
+        log_guessing, log_typical = np.log(PORTIONS), np.log1p(-PORTIONS)
     guess = n * math.log(0.5)
     x, wrong = right[:, None, None], (n - right)[:, None, None]
     log_posterior = np.empty((len(CENTRES), len(SPREADS)))
@@ -378,23 +379,23 @@ def fit_ordinary(right: Floats, n: Floats) -> Ordinary:
             x * log_expit(logit) + wrong * log_expit(-logit) + np.log(WEIGHTS), axis=2
         )
         mixed = np.logaddexp(
-            ordinary[:, None, None] + log_p, guessing[:, None, None] + guess[:, None]
+            log_typical[:, None, None] + log_p, log_guessing[:, None, None] + guess[:, None]
         )  # (portions, observers, spreads)
         log_posterior[c] = logsumexp(mixed.sum(axis=1), axis=0)
     log_posterior -= 0.5 * (SPREADS / USUAL_SPREAD) ** 2
     posterior = np.exp(log_posterior - logsumexp(log_posterior))
-    return Ordinary(float(posterior.sum(axis=1) @ CENTRES), float(posterior.sum(axis=0) @ SPREADS))
+    return Typical(float(posterior.sum(axis=1) @ CENTRES), float(posterior.sum(axis=0) @ SPREADS))
 
 
 def _discoveries(p: Floats, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the tested are found at a false discovery rate of 5 %, (K,)."""
+    """Which of the tested are significant at a false discovery rate of 5 %, (K,)."""
     found = np.zeros(len(p), dtype=np.bool_)
     found[tested] = false_discovery_control(np.clip(p[tested], 0.0, 1.0)) <= LEVEL
     return found
 
 
 def at_most(x: Floats, n: Floats, p: Floats | float) -> Floats:
-    """P(Binomial(n, p) ≤ x), as the beta integral that also knows parts of answers."""
+    """P(Binomial(n, p) ≤ x), as a beta integral, which extends to fractional counts."""
     x = np.minimum(x, n)
     return np.where(x < n, betainc(np.maximum(n - x, 1e-300), x + 1.0, 1.0 - p), 1.0)
 
@@ -407,8 +408,7 @@ def at_least(x: Floats, n: Floats, p: Floats | float) -> Floats:
 def interval(right: Floats, n: Floats) -> tuple[Floats, Floats]:
     """95 % interval, (K,) each, of Clopper and Pearson (1934); NaN where n is 0.
 
-    With parts of answers, for those that depend on each other, it is that of Korn and Graubard
-    (1998).
+    With fractional counts, for dependent answers, it is that of Korn and Graubard (1998).
     """
     tail, wrong = LEVEL / 2.0, n - right
     safe = np.maximum(right, 1e-300), np.maximum(wrong, 1e-300)
@@ -418,39 +418,38 @@ def interval(right: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def design_effect(residuals: Floats, votes: Index, clusters: Index) -> float:
-    """How many times larger dependence makes the variance of a sum; 1 where there is none.
+    """The factor by which dependence increases the variance of a sum; 1 without dependence.
 
     Parameters
     ----------
     residuals : (m,) array
-        Whether each answer was predicted correctly, less its observer's share.
+        Whether each answer was predicted correctly, minus its observer's share.
     votes : (m,) integer array
         Answers in each row, which count as independent.
     clusters : (m,) integer array
-        What depends on each other: answers of one screen, or of one observer to one comparison.
+        Dependent answers: of one screen, or of one observer to one comparison.
     """
     alone = float(votes @ residuals**2)
     sums = np.bincount(clusters, votes * residuals)
     sizes = np.bincount(clusters)
     if sizes.max(initial=0) < 2 or alone == 0.0:
         return 1.0
-    # A row on its own adds to both sums alike, however many votes it has.
+    # A row on its own adds the same to both sums, however many votes it has.
     shared = sizes > 1
     own = np.bincount(clusters, votes * residuals**2)
     return max(1.0, float((sums[shared] @ sums[shared] + own[~shared].sum()) / alone))
 
 
 def answers_needed(typical: float) -> float:
-    """How many answers tell a guesser from a typical observer with probability 80 %; may be ∞.
+    """Answers that distinguish guessing from a typical observer with probability 80 %; may be ∞.
 
-    The normal approximation for one share at a level of 5 %, corrected for counts being whole
-    (Fleiss, Levin & Paik 2003), for one observer among equals: where observers differ it takes
-    more.
+    The normal approximation for one share at a level of 5 % with continuity correction (Fleiss,
+    Levin & Paik 2003), for one observer among equals; more are needed if observers differ.
     """
     if not typical > 0.5:
         return math.inf
     gap = typical - 0.5
     reach = norm.ppf(1.0 - LEVEL) * math.sqrt(typical * (1.0 - typical)) + norm.ppf(POWER) * 0.5
     n = (reach / gap) ** 2
-    # With fewer than five answers nobody is above chance.
+    # Fewer than five answers cannot be significantly above chance.
     return float(max(math.ceil(n / 4.0 * (1.0 + math.sqrt(1.0 + 2.0 / (n * gap))) ** 2), 5))
