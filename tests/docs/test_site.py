@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tercet
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 MODULES = ("align", "datasets", "metrics", "plots", "simulate")
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
 API = "\n".join(page.read_text("utf-8") for page in (DOCS / "api").glob("*.rst"))
