@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +25,6 @@ __all__ = [
     "Truth",
     "draw_both",
     "look",
-    "main",
     "run_demo",
 ]
 
@@ -71,19 +68,6 @@ def run_demo(
     page = analysis.write(out / "report.html")[0]
     write_whole(out / "truth.png", draw_both(world, truth))
     print(f"Map and truth: {out / 'truth.png'}\nThe report: {page}")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m tercet.demo``."""
-    parser = argparse.ArgumentParser(prog="tercet.demo", description=run_demo.__doc__)
-    parser.add_argument("-o", "--out", type=Path, default=Path("demo"), help="output folder")
-    parser.add_argument("--seed", type=int, default=0, help="random seed of the simulated world")
-    options = parser.parse_args(arguments)
-    try:
-        run_demo(options.out, options.seed)
-    except InputError as error:
-        parser.exit(2, f"tercet.demo: {error}\n")
-    return 0
 
 
 # --- the world: animals at known positions, and observers who answer ----------------------------

@@ -193,7 +193,7 @@ def test_what_is_found_is_told(analysis, read):
         *analysis.reading.sentences(),
         "catch trials passed",
         "1.010",
-        "the most that a model can predict that does not know who answers",
+        "noise ceiling of a model that does not know who answers",
         "tercet report 'my <b>answers.csv' --format tidy --dim 2 --uncertainty bootstrap",
     ):
         assert said in read.text.replace("\u00a0", " "), said
@@ -213,7 +213,7 @@ def test_more_than_the_noise_ceiling_is_explained(analysis):
 def test_an_ellipse_is_said_to_be_conditional(read):
     text = read.text.replace("\u00a0", " ")
     assert (
-        "on the pooled map of these observers with 95 % probability, if the model and the number of"
+        "95 % confidence region of its position on the pooled map of these observers, if the model"
         in text
     )
     assert "Overlap of two ellipses is not a test" in text

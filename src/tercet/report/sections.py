@@ -131,9 +131,10 @@ def _how_to_read(analysis: Analysis) -> str:
     whose = "the map of this observer"
     if analysis.check.counts.observers != 1:
         whose = "the pooled map of these observers"
+    kind = "credible" if analysis.kind == "posterior" else "confidence"
     contains = (
-        f"contains its position on {whose} with {level} probability, if the model and the number "
-        "of dimensions are right"
+        f"is the {level} {kind} {'interval' if d == 1 else 'region'} of its position on {whose}, "
+        "if the model and the number of dimensions are right"
     )
     if not analysis.chains_agree:
         contains = f"contains {level} of the draws, which do not agree"
@@ -226,9 +227,9 @@ def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
     for who, ceiling in (("does not know", found.ceiling), ("knows", own)):
         if ceiling is not None:
             low, high = ceiling.accuracy_interval
-            which = f" that {who} who answers" if several else ""
+            which = f" of a model that {who} who answers" if several else ""
             yield (
-                f"noise ceiling: the most that a model can predict{which}",
+                f"noise ceiling{which}",
                 f"{percent(ceiling.accuracy)} of these answers (95 % interval {percent(low)} to "
                 f"{percent(high)})",
             )
@@ -464,7 +465,7 @@ def _draws(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
     yield (
         "effective sample size",
         f"{fewest:.0f} of {found.n_chains * found.n_samples} draws",
-        "The smallest over all quantities: the draws are worth as many independent ones.",
+        "The draws are equivalent to at least this many independent ones.",
     )
 
 

@@ -214,15 +214,15 @@ def decide(
         place += 1
     chosen = dimensions[place]
     last_one = left_out(chosen)
-    coin = gain(-math.log(2.0) * sizes, last_one.log_density)
+    chance = gain(-math.log(2.0) * sizes, last_one.log_density)
     compared = place + 1 < len(dimensions) and stuck is None
-    if coin.nats < CHANCE * coin.error and (last_one.agrees or compared):
+    if chance.nats < CHANCE * chance.error and (last_one.agrees or compared):
         return Decision(
             None,
             "cannot tell",
-            f"Held-out answers are predicted at chance level (total gain {coin.nats:+.1f} ± "
-            f"{coin.error:.1f} nats), so the dimension cannot be estimated. Collect more answers, "
-            "or check whether people understood the question.",
+            f"Held-out answers are predicted at chance level (total gain {chance.nats:+.1f} ± "
+            f"{chance.error:.1f} nats), so the dimension cannot be estimated. Collect more "
+            "answers, or check whether people understood the question.",
         )
     parts = []
     if first:

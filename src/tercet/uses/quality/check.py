@@ -280,8 +280,8 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
         for who, kind in asked
     ]
     said.append(
-        f"Pairs of answers to the same comparison that differ: {' and '.join(rates)} (50 % if "
-        "everyone guessed, 0 % without noise)."
+        f"Pairs of answers to the same comparison that differ: {' and '.join(rates)}; guessing "
+        "would give 50 %."
     )
     same = repeats.between_same
     if repeats.own_ceiling is not None and same and same.pairs and same != repeats.between:

@@ -31,7 +31,7 @@ __all__ = [
 
 FOLDS = 10  # of observers, at most
 # How often observers are split into folds: the maps of all splits vote, so that a verdict depends
-# less on a single split. Odd; fewer above so many answers, where single maps are precise enough.
+# less on a single split. Odd; fewer above MANY answers, where maps are precise enough.
 SPLITS, FEWER_SPLITS, MANY = 9, 3, 50_000
 # Answers are predicted by a map in the plane, the MAP under a Gaussian prior of variance 15.
 DIMENSION, PENALTY, TOLERANCE = 2, 1.0 / 30.0, 1e-6
