@@ -213,7 +213,7 @@ def test_more_than_the_noise_ceiling_is_explained(analysis):
 def test_an_ellipse_is_said_to_be_conditional(read):
     text = read.text.replace("\u00a0", " ")
     assert (
-        "95 % confidence region of its position on the pooled map of these observers, if the model"
+        "95 % credible region of its position on the pooled map of these observers, if the model"
         in text
     )
     assert "Overlap of two ellipses is not a test" in text
@@ -351,7 +351,7 @@ def test_a_dimension_that_is_not_decided_is_not_stated(analysis):
     ("found", "said"),
     [
         (tried(2, "at least", most=2), "answers worse, more were not tried (1 to 2 tried)."),
-        (tried(1, "decided"), "One dimension: more do not predict held-out answers better (1 to 6"),
+        (tried(1, "decided"), "dimensions: more do not predict held-out answers better (1 to 6"),
         (
             tried(2, "decided"),
             "Two dimensions: fewer predict held-out answers worse, more do not help (1 to 6 tried)",
