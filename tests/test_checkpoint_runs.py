@@ -254,7 +254,7 @@ def test_a_command_goes_on_where_it_was_interrupted(command, folder, monkeypatch
     with monkeypatch.context() as stopped:
         interrupt_after(stopped, 7)
         assert main(arguments) == 130
-    assert "What was done is in run.ckpt: run the same again" in capsys.readouterr().err
+    assert "Progress is saved in run.ckpt: run the same again" in capsys.readouterr().err
     assert main(arguments) == 0
     assert capsys.readouterr().out == undisturbed
 

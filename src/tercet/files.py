@@ -1,4 +1,4 @@
-"""Files: read within bounds and never executed, written whole or not at all."""
+"""Files: read within limits and never executed, written atomically."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CREATE = (
     os.O_WRONLY
     | os.O_CREAT
     | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)  # these two are not everywhere
+    | getattr(os, "O_NOFOLLOW", 0)  # these two depend on the platform
     | getattr(os, "O_BINARY", 0)
 )
 
@@ -62,16 +62,16 @@ def write_whole(path: PathLike, content: bytes) -> None:
 
 @contextmanager
 def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
-    """A file to write to, which is there under its name once all of it is on the disk.
+    """A file to write to, which appears under its name once it is complete on the disk.
 
-    Until then it has a name of its own, which nobody can guess, in the same folder. A link stays a
-    link: the file that it leads to is replaced, and keeps its permissions. Into pipes and devices
-    such as /dev/stdout is written as it comes; what goes to a terminal is made harmless to it.
+    Until then it has an unpredictable name in the same folder. A link stays a link: its target is
+    replaced and keeps its permissions. Pipes and devices such as /dev/stdout are written directly;
+    control characters are escaped for a terminal.
 
     Raises
     ------
     OSError
-        As `check_place` does, or where writing fails. What was there before is still there.
+        As in `check_place`, or if writing fails. An existing file is then unchanged.
     """
     found = check_place(path)
     if is_stream(path):
@@ -90,7 +90,7 @@ def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
         with _create(part, found) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # else a crash may leave the new name with nothing in it
+            os.fsync(file.fileno())  # else a crash may leave an empty file
         os.replace(part, target)
     except BaseException:
         with suppress(OSError):
@@ -99,12 +99,12 @@ def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
 
 
 def check_place(path: PathLike) -> os.stat_result | None:
-    """Raise OSError, in plain words, unless a file can be written there.
+    """Raise OSError, with a clear message, unless a file can be written there.
 
     Returns
     -------
     os.stat_result, optional
-        Of what is there already.
+        Of an existing file.
     """
     found = _look(path)
     if is_stream(path):
@@ -122,7 +122,7 @@ def check_place(path: PathLike) -> os.stat_result | None:
 
 
 def is_stream(path: PathLike) -> bool:
-    """Whether it is a pipe, a device, or what a process has open: nothing to be replaced."""
+    """Whether it is a pipe, a device or an open file descriptor, which cannot be replaced."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -133,7 +133,7 @@ def is_stream(path: PathLike) -> bool:
 
 
 def identity(path: PathLike) -> object:
-    """What two names of one file share, through links too; None for what is no file, as a pipe."""
+    """The same for all names of one file, also through links; None for a pipe or device."""
     if is_stream(path):
         return None
     try:
@@ -147,26 +147,26 @@ def identity(path: PathLike) -> object:
 
 
 def _look(path: PathLike) -> os.stat_result | None:
-    """What is there, through links; None for a new name."""
+    """The status of a file, following links; None for a new name."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
-            told = f"it is a link to {os.readlink(path)}, and there is no such file"
-            raise _error(errno.ENOENT, told, path) from None
+            message = f"it is a link to {os.readlink(path)}, which does not exist"
+            raise _error(errno.ENOENT, message, path) from None
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _error(errno.ELOOP, "it is a link that leads in a circle", path) from None
+            raise _error(errno.ELOOP, "it is a circular link", path) from None
         raise
 
 
-def _error(number: int, told: str, path: PathLike) -> OSError:
-    return OSError(number, told, os.fspath(path))  # Python makes it a PermissionError and so on
+def _error(number: int, message: str, path: PathLike) -> OSError:
+    return OSError(number, message, os.fspath(path))  # Python makes it a PermissionError and so on
 
 
 def _descriptor(path: PathLike) -> int | None:
-    """The number of a file that this process has open, where that is what the name means."""
+    """The file descriptor that the name stands for, such as /dev/stdout; else None."""
     ours = {os.path.realpath("/dev/fd"), f"/proc/{os.getpid()}/fd"}
     name = os.fspath(path)
     for _ in range(_LINKS):
@@ -185,14 +185,14 @@ def _open_stream(path: PathLike) -> IO[bytes]:
     number = _descriptor(path)
     if number is None:
         return os.fdopen(os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), "wb")
-    for stream in (sys.stdout, sys.stderr):  # what was printed before comes before
+    for stream in (sys.stdout, sys.stderr):  # keeps the order of the output
         if stream is not None:
             stream.flush()
-    return os.fdopen(os.dup(number), "wb")  # opened anew, it would begin at its start again
+    return os.fdopen(os.dup(number), "wb")  # opened again, it would start from the beginning
 
 
 def _create(part: str, found: os.stat_result | None) -> IO[bytes]:
-    """A new file, with the permissions of the one that it shall replace."""
+    """A new file, with the permissions of the one it replaces."""
     file = os.open(part, _CREATE, 0o666 if found is None else 0o600)
     if found is not None and hasattr(os, "fchmod"):
         if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
@@ -202,21 +202,21 @@ def _create(part: str, found: os.stat_result | None) -> IO[bytes]:
     return os.fdopen(file, "wb")
 
 
-# --- reading that ends: a file, a pipe or a packed file, up to a size ---------------------------
+# --- reading with a size limit: files, pipes, compressed files ----------------------------------
 
 
-MAX_BYTES = 2**31  # of a file as it is read, unpacked if it was packed
-WAIT = 10.0  # seconds for somebody to write into a named pipe
+MAX_BYTES = 2**31  # of a file, after decompression
+WAIT = 10.0  # seconds for a writer of a named pipe
 _PAUSE = 0.02
 _PIECE = 2**20
-_MOST_PACKED = 1032  # times that deflate can make zeros smaller
+_MOST_PACKED = 1032  # largest compression ratio of deflate
 
 
 def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of a file or of a pipe; an `InputError` if there are more than allowed.
 
-    A named pipe into which nobody writes is given up after a while. Devices are refused, since many
-    never end; a terminal is read. What the system says otherwise is raised as it is.
+    A named pipe without a writer times out. Devices except terminals are refused, since many never
+    end. Other errors of the system are raised unchanged.
     """
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode):
@@ -225,7 +225,7 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> byte
     if stat.S_ISFIFO(mode):
         return _read_pipe(path, max_bytes)
     if not stat.S_ISCHR(mode) and not stat.S_ISBLK(mode):
-        return Path(path).read_bytes()  # a folder, a socket: the system says what it is
+        return Path(path).read_bytes()  # a folder or a socket: raises
     with open(path, "rb") as file:
         if not file.isatty():
             raise InputError(f"{path} is a device, not a file; give a file or a pipe.")
@@ -233,13 +233,13 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> byte
 
 
 def require_plain(path: str | os.PathLike[str]) -> None:
-    """Refuse what cannot be read again and again: a pipe or a device, which may never end."""
+    """Refuse pipes and devices, which cannot be read repeatedly."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise InputError(f"{path} is a pipe or a device; here a file on the disk is needed.")
+        raise InputError(f"{path} is a pipe or a device; a file on disk is needed.")
 
 
 def read_start(path: str | os.PathLike[str], size: int = 8) -> bytes:
-    """The first bytes of a file on the disk, which will be read again."""
+    """The first bytes of a file on disk, which will be read again."""
     require_plain(path)
     try:
         with open(path, "rb") as file:
@@ -253,10 +253,10 @@ def read_start(path: str | os.PathLike[str], size: int = 8) -> bytes:
 def check_size(
     path: str | os.PathLike[str], size: int, max_bytes: int, how: str = "has", cure: str = ""
 ) -> None:
-    """Refuse a file of a size that is known beforehand; without a cure, the limit is raised."""
+    """Refuse a file of a known size above the limit; the default cure is to raise the limit."""
     if size > max_bytes:
         raise InputError(
-            f"{path} {how} {_size(size)}, and the limit is {_size(max_bytes)}. "
+            f"{path} {how} {_size(size)}, but the limit is {_size(max_bytes)}. "
             f"{cure or _raise(size)}"
         )
 
@@ -269,40 +269,40 @@ def is_gzipped(content: bytes) -> bool:
 def gunzip(
     path: str | os.PathLike[str], content: bytes, max_bytes: int = MAX_BYTES, cure: str = ""
 ) -> bytes:
-    """Unpack gzip; where it could pass the limit, it is counted before any of it is kept."""
+    """Decompress gzip; if it could exceed the limit, its size is counted first."""
     if len(content) * _MOST_PACKED > max_bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
             size = 0
             while piece := packed.read(_PIECE):
                 size += len(piece)
                 if size > max_bytes:
-                    how = f"has {_size(len(content))} that unpack to more than"
+                    how = f"has {_size(len(content))} that decompress to more than"
                     raise _too_large(path, how, max_bytes, cure)
     return gzip.decompress(content)
 
 
 def _read_pipe(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    # Opened so that it does not wait for a writer, who may never come.
+    # Opened without waiting for a writer, who may never come.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         end = time.monotonic() + (WAIT if _is_named(path) else 0.0)
-        # None: somebody has it open but has not written yet; nothing: nobody has it open.
+        # None: there is a writer that has not written yet; b"": there is no writer.
         while (start := file.read(_PIECE)) == b"" and time.monotonic() < end:
             time.sleep(_PAUSE)
         if start == b"" and _is_named(path):
             raise InputError(
-                f"{path} is a pipe into which nobody wrote for {WAIT:.0f} seconds. Start the "
-                "program that writes into it first, or give a file."
+                f"{path} is a pipe to which nothing was written for {WAIT:.0f} seconds. Start the "
+                "program that writes to it first, or give a file."
             )
         os.set_blocking(descriptor, True)
         return b"" if start == b"" else _read_on(path, file, start or b"", max_bytes)
 
 
 def _is_named(path: str | os.PathLike[str]) -> bool:
-    """Whether a pipe has a name of its own, so that somebody may still open it to write."""
+    """Whether a pipe has a name, so that a writer may still open it."""
     try:
         return stat.S_ISFIFO(os.lstat(os.path.realpath(path)).st_mode)
-    except OSError:  # /dev/fd/63 is a pipe without a place in any folder
+    except OSError:  # /dev/fd/63 is a pipe without a name
         return False
 
 
@@ -321,41 +321,41 @@ def _read_on(
 def _too_large(
     path: str | os.PathLike[str], how: str, max_bytes: int, cure: str = ""
 ) -> InputError:
-    """The error about what was not read to its end, so that nobody knows how much it is."""
+    """The error about content of unknown size above the limit."""
     return InputError(
         f"{path} {how} {_size(max_bytes)}, which is the limit. {cure or _raise(2 * max_bytes)}"
     )
 
 
 def _raise(size: int) -> str:
-    return f"If it is what you think it is, raise the limit: max_bytes={size}."
+    return f"If it is the right file, raise the limit: max_bytes={size}."
 
 
 def _size(size: int) -> str:
-    """A number of bytes as people say it."""
+    """A number of bytes with its unit."""
     for factor, unit in (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"):
         if size >= factor:
             return f"{size / factor:.4g} {unit}"
     return f"{size} bytes"
 
 
-# --- arrays from .npy and .npz files, looked at before they are believed ------------------------
+# --- arrays from .npy and .npz files, checked before they are loaded ----------------------------
 
 
-# What numbers and names can be packed to: a file that unpacks to more is made to fill memory.
+# Compression ratio of numbers and names: a file with more is made to fill memory.
 _LARGEST_RATIO = 100
-_HARMLESS = 2**30  # bytes unpacked, for which nobody asks
-_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # in which NumPy packs
+_HARMLESS = 2**30  # decompressed bytes, below which the ratio does not matter
+_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # used by NumPy
 _KINDS = "biufU"  # numbers and text
 _ENCRYPTED = 0x1  # of a member's flags
 
 
 class UnreadableError(ValueError):
-    """What is wrong with a file of arrays, in words that follow its name."""
+    """What is wrong with a file of arrays, to follow its name."""
 
 
 class Header(NamedTuple):
-    """What an array says of itself."""
+    """The header of an array."""
 
     shape: tuple[int, ...]
     by_columns: bool  # Fortran's order
@@ -368,7 +368,7 @@ class Header(NamedTuple):
 
 
 def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
-    """The array of an .npy file; ``what`` it is called in an error."""
+    """The array of an .npy file, called ``what`` in an error."""
     try:
         header = read_header(file)
         start = file.tell()
@@ -382,23 +382,22 @@ def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
 def read_npz(
     file: IO[bytes], allow: Callable[[int], object] = lambda size: None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file by name; other members of the zip archive are left alone.
+    """The arrays of an .npz file by name; other members of the zip archive are ignored.
 
-    ``allow`` is told beforehand how many bytes it unpacks to, and raises an error if that is more
-    than the caller wants.
+    ``allow`` is called first with the decompressed size, and may raise an error.
     """
     try:
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
         packed = file.seek(0, 2)
-    except Exception as error:  # zipfile and NumPy raise almost any kind for a damaged file
+    except Exception as error:  # zipfile and NumPy raise almost anything for a damaged file
         raise _damaged("the file", error) from None
     unpacked = sum(member.file_size for member in members)
     allow(unpacked)
     if unpacked > max(_HARMLESS, _LARGEST_RATIO * packed):
         raise UnreadableError(
-            f"the file has {packed:,} bytes and would unpack to {unpacked:,}, more than "
-            f"{_LARGEST_RATIO} times as many: it is damaged, or made to fill the memory."
+            f"the file has {packed:,} bytes and would decompress to {unpacked:,}, more than "
+            f"{_LARGEST_RATIO} times as many: it is damaged or malicious."
         )
     arrays: dict[str, NDArray[Any]] = {}
     with archive:
@@ -407,23 +406,23 @@ def read_npz(
             if name == member.filename:
                 continue
             if name in arrays:
-                raise UnreadableError(f"the file has two arrays of the name {name!r}.")
+                raise UnreadableError(f"the file has two arrays named {name!r}.")
             arrays[name] = _read_member(archive, member, repr(name))
     return arrays
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """What an .npy file says of itself; its values come next."""
+    """The header of an .npy file, before its values."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
-    if version not in read:  # the third is for titles of columns, which our arrays do not have
-        raise ValueError(f"an array of the format {version}")
+    if version not in read:  # the third is for named columns, which our arrays do not have
+        raise ValueError(f"an array of format {version}")
     shape, by_columns, dtype = read[version](file)
     if any(isinstance(length, bool) or length < 0 for length in shape):
-        raise ValueError(f"an array of the shape {shape}")
+        raise ValueError(f"an array of shape {shape}")
     return Header(shape, by_columns, dtype)
 
 
@@ -431,9 +430,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -
     if member.flag_bits & _ENCRYPTED:
         raise UnreadableError(f"{what} is encrypted. Save it without a password.")
     if member.compress_type not in _WAYS:
-        raise UnreadableError(
-            f"{what} is packed in a way that is not NumPy's. Save it with np.savez."
-        )
+        raise UnreadableError(f"{what} is not compressed by NumPy. Save it with np.savez.")
     try:
         with archive.open(member) as file:
             header = read_header(file)
@@ -450,7 +447,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -
 
 
 def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArray[Any]:
-    """The array that begins here, if its values are as many bytes as there are."""
+    """The array that starts here, if its values have the right size."""
     if header.dtype.hasobject:
         raise UnreadableError(
             f"{what} has Python objects, which are never loaded because they can run code. Save "
@@ -462,26 +459,26 @@ def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArr
         )
     if header.size != size:
         raise UnreadableError(
-            f"{what} is damaged and cannot be read: it has {size:,} bytes where its shape "
-            f"{header.shape} takes {header.size:,}. Was the file cut off? Save it again."
+            f"{what} is damaged and cannot be read: it has {size:,} bytes, but its shape "
+            f"{header.shape} takes {header.size:,}. Was the file truncated? Save it again."
         )
     try:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:
         raise _damaged(what, error) from None
     if array.dtype.kind == "U" and not _is_text(array):
-        raise UnreadableError(f"{what} has letters that do not exist: it is damaged.")
+        raise UnreadableError(f"{what} is damaged: it contains invalid characters.")
     return array
 
 
 def _is_text(array: NDArray[Any]) -> bool:
-    """Whether all letters of an array of text exist; half of a pair does not."""
+    """Whether all characters of an array of text are valid; half a surrogate pair is not."""
     codes = np.frombuffer(array.tobytes(), dtype=array.dtype.byteorder + "u4")
     return not ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any()
 
 
 def _damaged(what: str, error: Exception) -> UnreadableError:
     return UnreadableError(
-        f"{what} is damaged and cannot be read ({type(error).__name__}). Was the file cut off? "
+        f"{what} is damaged and cannot be read ({type(error).__name__}). Was the file truncated? "
         "Save it again."
     )
