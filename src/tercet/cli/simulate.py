@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tercet.arrays import Floats
 
+
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """

@@ -149,7 +149,7 @@ sys.exit(main())
 
 
 def test_the_command_begins_with_the_module_that_handles_interruptions():
-    with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
+    with open(Path(__file__).parents[2] / "pyproject.toml", "rb") as file:
         scripts = tomllib.load(file)["project"]["scripts"]
     assert scripts == {"tercet": "tercet.__main__:main"}
 
