@@ -352,5 +352,5 @@ def test_without_any_folder_there_is_no_cache(tiny, monkeypatch, capsys):
     function = tiny()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     compiled.announce_compilation(function)
-    assert "NUMBA_CACHE_DIR can name one" in capsys.readouterr().err
+    assert "NUMBA_CACHE_DIR to one" in capsys.readouterr().err
     assert function(1.5) == 3.0

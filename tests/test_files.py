@@ -57,8 +57,8 @@ def test_a_link_to_a_folder_may_be_on_the_way(tmp_path):
 @pytest.mark.parametrize(
     ("leads_to", "match"),
     [
-        ("nowhere", "a link to nowhere, and there is no such file"),
-        ("link", "leads in a circle"),
+        ("nowhere", "a link to nowhere, which does not exist"),
+        ("link", "is a circular link"),
         (".", "is a folder"),
     ],
 )

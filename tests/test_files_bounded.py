@@ -38,7 +38,7 @@ def test_a_packed_file_is_counted_before_it_is_kept(tmp_path, monkeypatch):
         raise AssertionError("it was unpacked whole")
 
     monkeypatch.setattr(gzip, "decompress", forbidden)
-    with pytest.raises(InputError, match=r"unpack to more than 9\.766 KiB, which is the limit"):
+    with pytest.raises(InputError, match=r"decompress to more than 9\.766 KiB, which is the limit"):
         tc.read_triplets(path, max_bytes=10_000)
 
 
@@ -57,7 +57,7 @@ def test_gzip_in_several_members_counts_as_a_whole(tmp_path):
     path = tmp_path / "answers.csv.gz"
     path.write_bytes(gzip.compress(ANSWERS) + gzip.compress(b"a,b,c\n" * 2000))
     assert len(tc.read_triplets(path)) == 2002
-    with pytest.raises(InputError, match=r"unpack to more than 4\.883 KiB"):
+    with pytest.raises(InputError, match=r"decompress to more than 4\.883 KiB"):
         tc.read_triplets(path, max_bytes=5000)
 
 
@@ -65,7 +65,7 @@ def test_plain_files_have_the_same_limit(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_bytes(ANSWERS)
     assert len(tc.read_triplets(path, max_bytes=len(ANSWERS))) == 2
-    with pytest.raises(InputError, match=r"has 28 bytes, and the limit is 27 .*max_bytes=28"):
+    with pytest.raises(InputError, match=r"has 28 bytes, but the limit is 27 .*max_bytes=28"):
         tc.read_triplets(path, max_bytes=27)
     for wrong in (0, -1, 1.5, True, "4G"):
         with pytest.raises(InputError, match="max_bytes must be a positive whole number"):
@@ -75,7 +75,7 @@ def test_plain_files_have_the_same_limit(tmp_path):
 def test_arrays_are_not_unpacked_beyond_the_limit(tmp_path):
     path = tmp_path / "answers.npz"
     np.savez_compressed(path, triplets=np.tile([0, 1, 2], (100_000, 1)))
-    with pytest.raises(InputError, match=r"unpacks to 2\.289 MiB, and the limit is 1 MiB"):
+    with pytest.raises(InputError, match=r"decompresses to 2\.289 MiB, but the limit is 1 MiB"):
         tc.read_triplets(path, max_bytes=2**20)
     assert len(tc.read_triplets(path)) == 100_000
 
@@ -100,7 +100,7 @@ def test_parquet_is_not_unpacked_beyond_the_limit(tmp_path):
 
     pyarrow.write_table(pa.table({title: [name] * 100_000 for title, name in columns}), path)
     assert path.stat().st_size < 10_000
-    with pytest.raises(InputError, match=r"unpacks to 2\.289 MiB, and the limit is 1 MiB"):
+    with pytest.raises(InputError, match=r"decompresses to 2\.289 MiB, but the limit is 1 MiB"):
         tc.read_triplets(path, max_bytes=2**20)
     assert len(tc.read_triplets(path)) == 100_000
 
@@ -110,7 +110,7 @@ def test_the_sets_have_the_limit_too(tmp_path, monkeypatch):
     packed, archive = tmp_path / "rows.gz", tmp_path / "runs.tar.xz"
     packed.write_bytes(gzip.compress(bytes(30_000)))
     monkeypatch.setattr(fetch, "gunzip", lambda *a, cure: bounded.gunzip(*a, 1000, cure=cure))
-    with pytest.raises(InputError, match=r"unpack to more than 1000 bytes.*the published one"):
+    with pytest.raises(InputError, match=r"decompress to more than 1000 bytes.*the published one"):
         fetch.read_unpacked(packed)
     with tarfile.open(archive, "w:xz") as tar:
         for name in ("one.json", "two.json"):
@@ -151,10 +151,10 @@ def test_sizes_that_are_none(text, capsys):
 def test_a_pipe_without_a_writer_is_given_up(tmp_path, no_waiting):
     path = tmp_path / "answers.csv"
     os.mkfifo(path)
-    with pytest.raises(InputError, match="is a pipe into which nobody wrote for 0 seconds"):
+    with pytest.raises(InputError, match="is a pipe to which nothing was written for 0 seconds"):
         tc.read_triplets(path)
     for wanted in (tc.open_triplets, fetch.read_unpacked, fetch.read_tar):
-        with pytest.raises(InputError, match="is a pipe or a device; here a file on the disk"):
+        with pytest.raises(InputError, match="is a pipe or a device; a file on disk"):
             wanted(path)
 
 
@@ -165,7 +165,7 @@ def test_side_files_do_not_wait_either(tmp_path, no_waiting, option, capsys):
     answers.write_bytes(ANSWERS)
     os.mkfifo(pipe)
     assert main(["scale", str(answers), option, str(pipe)]) == 2
-    assert "nobody wrote" in capsys.readouterr().err
+    assert "nothing was written" in capsys.readouterr().err
 
 
 @needs_pipes

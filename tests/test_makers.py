@@ -145,7 +145,7 @@ def test_unless_answers_are_asked_for():
 
 
 def test_a_posterior_of_screens_needs_screens():
-    with pytest.raises(InputError, match="do not say which screen"):
+    with pytest.raises(InputError, match="screens of the answers are unknown"):
         tc.Posterior(2, unit="screen", **QUICK).fit(ANSWERS)
 
 

@@ -75,6 +75,6 @@ def test_json_knows_numbers_and_null():
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 100_000])
 def test_json_that_is_nested_too_deeply_is_refused(depth):
-    with pytest.raises(ValueError, match=r"nested too deeply|within each other"):
+    with pytest.raises(ValueError, match=r"nested too deeply|nested more than 100 deep"):
         parse_json("[" * depth + "]" * depth)
     assert parse_json("[" * DEEPEST + "]" * DEEPEST)

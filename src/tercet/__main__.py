@@ -1,17 +1,17 @@
-"""``tercet`` and ``python -m tercet``: what must be settled before anything large is imported."""
+"""``tercet`` and ``python -m tercet``: what must happen before anything large is imported."""
 
 import os
 
 __all__ = ["main"]
 
-INTERRUPTED = 130  # that of tercet.cli.main, which is not to be imported yet
+INTERRUPTED = 130  # as in tercet.cli.main, which must not be imported yet
 
 
 def main() -> int:
-    """Run the command line, which an interruption ends quietly while it is still being loaded.
+    """Run the command line; an interruption while it is being loaded ends it quietly.
 
-    There is nothing to be tidied up before a command runs, and an exception would be lost, or
-    turned into another, in the libraries that are being imported. The same holds after the command.
+    Nothing needs cleaning up before or after a command runs, and libraries that are being imported
+    would lose the exception or turn it into another.
     """
     try:
         import signal

@@ -1,4 +1,4 @@
-"""The types of arrays, and arrays from .npy and .npz files, looked at before they are believed."""
+"""The types of arrays, and arrays from .npy and .npz files, checked before they are loaded."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# What numbers and names can be packed to: a file that unpacks to more is made to fill memory.
+# Compression ratio of numbers and names: a file with more is made to fill memory.
 _LARGEST_RATIO = 100
-_HARMLESS = 2**30  # bytes unpacked, for which nobody asks
-_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # in which NumPy packs
+_HARMLESS = 2**30  # decompressed bytes, below which the ratio does not matter
+_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # used by NumPy
 _KINDS = "biufU"  # numbers and text
 _ENCRYPTED = 0x1  # of a member's flags
 
 
 class UnreadableError(ValueError):
-    """What is wrong with a file of arrays, in words that follow its name."""
+    """What is wrong with a file of arrays, to follow its name."""
 
 
 class Header(NamedTuple):
-    """What an array says of itself."""
+    """The header of an array."""
 
     shape: tuple[int, ...]
     by_columns: bool  # Fortran's order
@@ -52,7 +52,7 @@ class Header(NamedTuple):
 
 
 def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
-    """The array of an .npy file; ``what`` it is called in an error."""
+    """The array of an .npy file, called ``what`` in an error."""
     try:
         header = read_header(file)
         start = file.tell()
@@ -66,23 +66,22 @@ def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
 def read_npz(
     file: IO[bytes], allow: Callable[[int], object] = lambda size: None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file by name; other members of the zip archive are left alone.
+    """The arrays of an .npz file by name; other members of the zip archive are ignored.
 
-    ``allow`` is told beforehand how many bytes it unpacks to, and raises an error if that is more
-    than the caller wants.
+    ``allow`` is called first with the decompressed size, and may raise an error.
     """
     try:
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
         packed = file.seek(0, 2)
-    except Exception as error:  # zipfile and NumPy raise almost any kind for a damaged file
+    except Exception as error:  # zipfile and NumPy raise almost anything for a damaged file
         raise _damaged("the file", error) from None
     unpacked = sum(member.file_size for member in members)
     allow(unpacked)
     if unpacked > max(_HARMLESS, _LARGEST_RATIO * packed):
         raise UnreadableError(
-            f"the file has {packed:,} bytes and would unpack to {unpacked:,}, more than "
-            f"{_LARGEST_RATIO} times as many: it is damaged, or made to fill the memory."
+            f"the file has {packed:,} bytes and would decompress to {unpacked:,}, more than "
+            f"{_LARGEST_RATIO} times as many: it is damaged or malicious."
         )
     arrays: dict[str, NDArray[Any]] = {}
     with archive:
@@ -91,23 +90,23 @@ def read_npz(
             if name == member.filename:
                 continue
             if name in arrays:
-                raise UnreadableError(f"the file has two arrays of the name {name!r}.")
+                raise UnreadableError(f"the file has two arrays named {name!r}.")
             arrays[name] = _read_member(archive, member, repr(name))
     return arrays
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """What an .npy file says of itself; its values come next."""
+    """The header of an .npy file, before its values."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
-    if version not in read:  # the third is for titles of columns, which our arrays do not have
-        raise ValueError(f"an array of the format {version}")
+    if version not in read:  # the third is for named columns, which our arrays do not have
+        raise ValueError(f"an array of format {version}")
     shape, by_columns, dtype = read[version](file)
     if any(isinstance(length, bool) or length < 0 for length in shape):
-        raise ValueError(f"an array of the shape {shape}")
+        raise ValueError(f"an array of shape {shape}")
     return Header(shape, by_columns, dtype)
 
 
@@ -115,9 +114,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -
     if member.flag_bits & _ENCRYPTED:
         raise UnreadableError(f"{what} is encrypted. Save it without a password.")
     if member.compress_type not in _WAYS:
-        raise UnreadableError(
-            f"{what} is packed in a way that is not NumPy's. Save it with np.savez."
-        )
+        raise UnreadableError(f"{what} is not compressed by NumPy. Save it with np.savez.")
     try:
         with archive.open(member) as file:
             header = read_header(file)
@@ -134,7 +131,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -
 
 
 def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArray[Any]:
-    """The array that begins here, if its values are as many bytes as there are."""
+    """The array that starts here, if its values have the right size."""
     if header.dtype.hasobject:
         raise UnreadableError(
             f"{what} has Python objects, which are never loaded because they can run code. Save "
@@ -146,26 +143,26 @@ def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArr
         )
     if header.size != size:
         raise UnreadableError(
-            f"{what} is damaged and cannot be read: it has {size:,} bytes where its shape "
-            f"{header.shape} takes {header.size:,}. Was the file cut off? Save it again."
+            f"{what} is damaged and cannot be read: it has {size:,} bytes, but its shape "
+            f"{header.shape} takes {header.size:,}. Was the file truncated? Save it again."
         )
     try:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:
         raise _damaged(what, error) from None
     if array.dtype.kind == "U" and not _is_text(array):
-        raise UnreadableError(f"{what} has letters that do not exist: it is damaged.")
+        raise UnreadableError(f"{what} is damaged: it contains invalid characters.")
     return array
 
 
 def _is_text(array: NDArray[Any]) -> bool:
-    """Whether all letters of an array of text exist; half of a pair does not."""
+    """Whether all characters of an array of text are valid; half a surrogate pair is not."""
     codes = np.frombuffer(array.tobytes(), dtype=array.dtype.byteorder + "u4")
     return not ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any()
 
 
 def _damaged(what: str, error: Exception) -> UnreadableError:
     return UnreadableError(
-        f"{what} is damaged and cannot be read ({type(error).__name__}). Was the file cut off? "
+        f"{what} is damaged and cannot be read ({type(error).__name__}). Was the file truncated? "
         "Save it again."
     )

@@ -1,8 +1,8 @@
-"""Numba with a disk cache that notices every edit, and mathematics that a compiler can vectorise.
+"""Numba with a disk cache that notices every edit, and functions that a compiler can vectorise.
 
 Numba keys its cache by the file of the compiled function alone, so an edit in a file it calls goes
-unnoticed. Here every compiled function carries the hash of all compiled sources instead. A cache
-that is damaged or cannot be written costs time, never a run.
+unnoticed. Here every compiled function is keyed by the hash of all compiled sources. A damaged or
+write-protected cache costs time, but no run fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LAYERS = ("compiled", "models", "engine", "uncertainty", "posterior", "uses")
 
 @cache
 def source_hash(module: str) -> str:
-    """Hash of every source file whose compiled code the code of that module may call."""
+    """Hash of every source file whose compiled code that module may call."""
     layer = module.removeprefix("tercet.").partition(".")[0]
     last = _LAYERS.index(layer) if layer in _LAYERS else len(_LAYERS) - 1
     digest = hashlib.sha256()
@@ -50,24 +50,24 @@ def _compile(function: F, fastmath: set[str], *, inline: bool = False) -> F:
     compiled: Any = numba.njit(
         nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline
     )(function)
-    if inline:  # its callers are what is cached
+    if inline:  # its callers are cached
         return cast(F, compiled)
-    with suppress(RuntimeError):  # neither the package nor the user's cache folder can be written
-        compiled._cache = _Cache(function)  # as Numba's enable_caching does, with a cache of ours
+    with suppress(RuntimeError):  # no cache folder can be written
+        compiled._cache = _Cache(function)  # like Numba's enable_caching, with our own cache
     return cast(F, compiled)
 
 
 class _CacheFile(IndexDataCacheFile):
-    """Numba's files, each after a checksum; one that is not as we wrote it counts as missing.
+    """Numba's files, each with a checksum; a changed file counts as missing.
 
-    The checksum is also of the version and the sources, so that nothing of others is ever loaded.
+    The checksum covers the version and the sources, so that no other code is ever loaded.
     """
 
     def save(self, key: Any, data: Any) -> None:
         super().save(key, (key, data))
 
     def load(self, key: Any) -> Any:
-        """What was kept for the key; processes may have given one number to two keys."""
+        """The data saved for the key; processes may have given one number to two keys."""
         found, data = super().load(key) or (None, None)
         return data if found == key else None
 
@@ -103,7 +103,7 @@ class _CacheFile(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, which a run can do without."""
+    """Numba's cache, made optional."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -111,14 +111,14 @@ class _Cache(FunctionCache):
         self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """The compiled code that was kept, or None."""
+        """The saved compiled code, or None."""
         try:
             return super().load_overload(signature, context)
-        except Exception:  # what was kept cannot be used here, for whatever reason: compile it
+        except Exception:  # unusable here, for whatever reason: compile again
             return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        """Keep compiled code, if that is possible."""
+        """Save compiled code, if possible."""
         try:
             super().save_overload(signature, data)
         except OSError as error:
@@ -128,23 +128,23 @@ class _Cache(FunctionCache):
 @cache
 def _tell_once(folder: str, why: str) -> None:
     warnings.warn(
-        f"compiled code cannot be kept in {folder} ({why}), so that every start takes as long as "
-        "the first. Make room there, or let the environment variable NUMBA_CACHE_DIR name another "
+        f"compiled code cannot be saved in {folder} ({why}), so every start takes as long as the "
+        "first. Free some space there, or set the environment variable NUMBA_CACHE_DIR to another "
         "folder.",
         stacklevel=2,
     )
 
 
 def announce_compilation(function: Callable[..., Any]) -> None:
-    """Say on a terminal that a function has yet to be compiled, which takes a while."""
+    """Say on a terminal that a function is going to be compiled, which takes a while."""
     compiled: Any = function
     if compiled.overloads or not sys.stderr.isatty():
         return
     index = getattr(getattr(compiled._cache, "_cache_file", None), "_index_path", None)
     if index is None:
         how_often = (
-            "at every start, as no folder can be written that would keep it; the environment "
-            "variable NUMBA_CACHE_DIR can name one"
+            "at every start, as no cache folder can be written; set the environment variable "
+            "NUMBA_CACHE_DIR to one"
         )
     elif Path(index).exists():
         return
@@ -156,17 +156,17 @@ def announce_compilation(function: Callable[..., Any]) -> None:
 
 
 def jit(function: F) -> F:
-    """Compile on first use, without the interpreter lock, and keep the result on disk."""
+    """Compile on first use, without the interpreter lock, and save the result on disk."""
     return _compile(function, _EXACT)
 
 
 def jit_sums(function: F) -> F:
-    """Compile like `jit`, and let sums be taken in a vector's order: another, but a fixed one."""
+    """Compile like `jit`, with sums in the order of vector instructions, which is fixed."""
     return _compile(function, _REORDERED)
 
 
 def inline(function: F) -> F:
-    """Compile into each caller: a call left standing in a loop would keep that loop scalar."""
+    """Compile into each caller: a call in a loop would prevent its vectorisation."""
     return _compile(function, _EXACT, inline=True)
 
 
@@ -176,7 +176,7 @@ def inline_sums(function: F) -> F:
 
 
 def _view(source: Any, target: Any) -> Any:
-    """Compile the reading of one type's bits as the other's."""
+    """Reinterpret the bits of one type as another."""
 
     def view(typing_context: Any, x: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -190,8 +190,8 @@ def _view(source: Any, target: Any) -> Any:
 _bits: Callable[[float], int] = _view(types.float64, types.int64)
 _float: Callable[[int], float] = _view(types.int64, types.float64)
 
-# The library's exp and log are calls, which keep LLVM from vectorising the loop around them. These
-# are straight lines of arithmetic, exact to a few units in the last place on the stated range; the
+# The library's exp and log are calls, which prevent LLVM from vectorising a loop. These are
+# branch-free arithmetic, exact to a few units in the last place on the stated range; the
 # polynomials are Chebyshev fits to exp(r) on abs(r) <= log(2) / 2 and to 2 atanh(s) / s.
 
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding and subtracting it rounds to whole numbers

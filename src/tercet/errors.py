@@ -1,4 +1,4 @@
-"""The few ways in which tercet says that something is wrong."""
+"""Errors and warnings of tercet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = [
     "list_places",
 ]
 
-_MESSAGE, _END = 3000, 1000  # letters of a message, and of its end, where the cure stands
+_MESSAGE, _END = 3000, 1000  # characters of a message, and of its end, which has the cure
 
 
 class TercetError(Exception):
     """Base class of every error that tercet raises on purpose.
 
-    A message is cut in its middle where something from data makes it longer than anybody reads.
+    A message that values from data make too long is cut in its middle.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -36,20 +36,20 @@ class InputError(TercetError, ValueError):
 
 
 class RowsError(InputError):
-    """Rows that cannot be answers, while others may be fine.
+    """Invalid rows, while others may be valid.
 
     Attributes
     ----------
     rows : sequence of int
-        Which they are, in the table where they were found.
+        Their numbers in the table.
     where, problem : str
         The place of the first of them, and what is wrong there.
     cure : str
     reason : str
-        What is wrong with all of them, such as "whose winner was not shown"; empty if the fault
-        may lie elsewhere, as with an object that a list of names lacks.
+        What is wrong with all of them, such as "whose winner was not shown"; empty if the problem
+        may be elsewhere, such as an object missing from a list of names.
     places : sequence of str
-        Where in the file each of them is, such as "line 12"; filled in by readers of files.
+        The place of each of them in the file, such as "line 12"; set by readers of files.
     hint : str
         What else can be done about it.
     """
@@ -62,7 +62,7 @@ class RowsError(InputError):
     def about(
         cls, rows: Sequence[int], where: str, problem: str, cure: str, reason: str = ""
     ) -> RowsError:
-        """The error about some rows, of which the first is told."""
+        """The error about some rows, of which the first is described."""
         error = cls(f"{where}: {problem}. {cure}")
         error.rows, error.where, error.problem = rows, where, problem
         error.cure, error.reason = cure, reason
@@ -78,13 +78,13 @@ class RowsError(InputError):
 
 
 def list_places(places: Sequence[str], limit: int = 5) -> str:
-    """The first of some places in a file, and how many more there are."""
+    """The first places in a file, and the number of others."""
     more = len(places) - limit
     return ", ".join(places[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 class DataWarning(UserWarning):
-    """The answers can be used, but say less than they seem to."""
+    """The answers can be used, but contain less information than they seem to."""
 
 
 class SeparableWarning(ConvergenceWarning):  # type: ignore[misc]

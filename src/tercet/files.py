@@ -1,4 +1,4 @@
-"""Files: read within bounds and never executed, written whole or not at all."""
+"""Files: read within limits and never executed, written atomically."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CREATE = (
     os.O_WRONLY
     | os.O_CREAT
     | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)  # these two are not everywhere
+    | getattr(os, "O_NOFOLLOW", 0)  # these two depend on the platform
     | getattr(os, "O_BINARY", 0)
 )
 
@@ -53,16 +53,16 @@ def write_whole(path: PathLike, content: bytes) -> None:
 
 @contextmanager
 def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
-    """A file to write to, which is there under its name once all of it is on the disk.
+    """A file to write to, which appears under its name once it is complete on the disk.
 
-    Until then it has a name of its own, which nobody can guess, in the same folder. A link stays a
-    link: the file that it leads to is replaced, and keeps its permissions. Into pipes and devices
-    such as /dev/stdout is written as it comes; what goes to a terminal is made harmless to it.
+    Until then it has an unpredictable name in the same folder. A link stays a link: its target is
+    replaced and keeps its permissions. Pipes and devices such as /dev/stdout are written directly;
+    control characters are escaped for a terminal.
 
     Raises
     ------
     OSError
-        As `check_place` does, or where writing fails. What was there before is still there.
+        As in `check_place`, or if writing fails. An existing file is then unchanged.
     """
     found = check_place(path)
     if is_stream(path):
@@ -81,7 +81,7 @@ def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
         with _create(part, found) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # else a crash may leave the new name with nothing in it
+            os.fsync(file.fileno())  # else a crash may leave an empty file
         os.replace(part, target)
     except BaseException:
         with suppress(OSError):
@@ -90,12 +90,12 @@ def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
 
 
 def check_place(path: PathLike) -> os.stat_result | None:
-    """Raise OSError, in plain words, unless a file can be written there.
+    """Raise OSError, with a clear message, unless a file can be written there.
 
     Returns
     -------
     os.stat_result, optional
-        Of what is there already.
+        Of an existing file.
     """
     found = _look(path)
     if is_stream(path):
@@ -113,7 +113,7 @@ def check_place(path: PathLike) -> os.stat_result | None:
 
 
 def is_stream(path: PathLike) -> bool:
-    """Whether it is a pipe, a device, or what a process has open: nothing to be replaced."""
+    """Whether it is a pipe, a device or an open file descriptor, which cannot be replaced."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -124,7 +124,7 @@ def is_stream(path: PathLike) -> bool:
 
 
 def identity(path: PathLike) -> object:
-    """What two names of one file share, through links too; None for what is no file, as a pipe."""
+    """The same for all names of one file, also through links; None for a pipe or device."""
     if is_stream(path):
         return None
     try:
@@ -138,26 +138,26 @@ def identity(path: PathLike) -> object:
 
 
 def _look(path: PathLike) -> os.stat_result | None:
-    """What is there, through links; None for a new name."""
+    """The status of a file, following links; None for a new name."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
-            told = f"it is a link to {os.readlink(path)}, and there is no such file"
-            raise _error(errno.ENOENT, told, path) from None
+            message = f"it is a link to {os.readlink(path)}, which does not exist"
+            raise _error(errno.ENOENT, message, path) from None
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _error(errno.ELOOP, "it is a link that leads in a circle", path) from None
+            raise _error(errno.ELOOP, "it is a circular link", path) from None
         raise
 
 
-def _error(number: int, told: str, path: PathLike) -> OSError:
-    return OSError(number, told, os.fspath(path))  # Python makes it a PermissionError and so on
+def _error(number: int, message: str, path: PathLike) -> OSError:
+    return OSError(number, message, os.fspath(path))  # Python makes it a PermissionError and so on
 
 
 def _descriptor(path: PathLike) -> int | None:
-    """The number of a file that this process has open, where that is what the name means."""
+    """The file descriptor that the name stands for, such as /dev/stdout; else None."""
     ours = {os.path.realpath("/dev/fd"), f"/proc/{os.getpid()}/fd"}
     name = os.fspath(path)
     for _ in range(_LINKS):
@@ -176,14 +176,14 @@ def _open_stream(path: PathLike) -> IO[bytes]:
     number = _descriptor(path)
     if number is None:
         return os.fdopen(os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), "wb")
-    for stream in (sys.stdout, sys.stderr):  # what was printed before comes before
+    for stream in (sys.stdout, sys.stderr):  # keeps the order of the output
         if stream is not None:
             stream.flush()
-    return os.fdopen(os.dup(number), "wb")  # opened anew, it would begin at its start again
+    return os.fdopen(os.dup(number), "wb")  # opened again, it would start from the beginning
 
 
 def _create(part: str, found: os.stat_result | None) -> IO[bytes]:
-    """A new file, with the permissions of the one that it shall replace."""
+    """A new file, with the permissions of the one it replaces."""
     file = os.open(part, _CREATE, 0o666 if found is None else 0o600)
     if found is not None and hasattr(os, "fchmod"):
         if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
@@ -193,21 +193,21 @@ def _create(part: str, found: os.stat_result | None) -> IO[bytes]:
     return os.fdopen(file, "wb")
 
 
-# --- reading that ends: a file, a pipe or a packed file, up to a size ---------------------------
+# --- reading with a size limit: files, pipes, compressed files ----------------------------------
 
 
-MAX_BYTES = 2**31  # of a file as it is read, unpacked if it was packed
-WAIT = 10.0  # seconds for somebody to write into a named pipe
+MAX_BYTES = 2**31  # of a file, after decompression
+WAIT = 10.0  # seconds for a writer of a named pipe
 _PAUSE = 0.02
 _PIECE = 2**20
-_MOST_PACKED = 1032  # times that deflate can make zeros smaller
+_MOST_PACKED = 1032  # largest compression ratio of deflate
 
 
 def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of a file or of a pipe; an `InputError` if there are more than allowed.
 
-    A named pipe into which nobody writes is given up after a while. Devices are refused, since many
-    never end; a terminal is read. What the system says otherwise is raised as it is.
+    A named pipe without a writer times out. Devices except terminals are refused, since many never
+    end. Other errors of the system are raised unchanged.
     """
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode):
@@ -216,7 +216,7 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> byte
     if stat.S_ISFIFO(mode):
         return _read_pipe(path, max_bytes)
     if not stat.S_ISCHR(mode) and not stat.S_ISBLK(mode):
-        return Path(path).read_bytes()  # a folder, a socket: the system says what it is
+        return Path(path).read_bytes()  # a folder or a socket: raises
     with open(path, "rb") as file:
         if not file.isatty():
             raise InputError(f"{path} is a device, not a file; give a file or a pipe.")
@@ -224,13 +224,13 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> byte
 
 
 def require_plain(path: str | os.PathLike[str]) -> None:
-    """Refuse what cannot be read again and again: a pipe or a device, which may never end."""
+    """Refuse pipes and devices, which cannot be read repeatedly."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise InputError(f"{path} is a pipe or a device; here a file on the disk is needed.")
+        raise InputError(f"{path} is a pipe or a device; a file on disk is needed.")
 
 
 def read_start(path: str | os.PathLike[str], size: int = 8) -> bytes:
-    """The first bytes of a file on the disk, which will be read again."""
+    """The first bytes of a file on disk, which will be read again."""
     require_plain(path)
     try:
         with open(path, "rb") as file:
@@ -244,10 +244,10 @@ def read_start(path: str | os.PathLike[str], size: int = 8) -> bytes:
 def check_size(
     path: str | os.PathLike[str], size: int, max_bytes: int, how: str = "has", cure: str = ""
 ) -> None:
-    """Refuse a file of a size that is known beforehand; without a cure, the limit is raised."""
+    """Refuse a file of a known size above the limit; the default cure is to raise the limit."""
     if size > max_bytes:
         raise InputError(
-            f"{path} {how} {_size(size)}, and the limit is {_size(max_bytes)}. "
+            f"{path} {how} {_size(size)}, but the limit is {_size(max_bytes)}. "
             f"{cure or _raise(size)}"
         )
 
@@ -260,40 +260,40 @@ def is_gzipped(content: bytes) -> bool:
 def gunzip(
     path: str | os.PathLike[str], content: bytes, max_bytes: int = MAX_BYTES, cure: str = ""
 ) -> bytes:
-    """Unpack gzip; where it could pass the limit, it is counted before any of it is kept."""
+    """Decompress gzip; if it could exceed the limit, its size is counted first."""
     if len(content) * _MOST_PACKED > max_bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
             size = 0
             while piece := packed.read(_PIECE):
                 size += len(piece)
                 if size > max_bytes:
-                    how = f"has {_size(len(content))} that unpack to more than"
+                    how = f"has {_size(len(content))} that decompress to more than"
                     raise _too_large(path, how, max_bytes, cure)
     return gzip.decompress(content)
 
 
 def _read_pipe(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    # Opened so that it does not wait for a writer, who may never come.
+    # Opened without waiting for a writer, who may never come.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         end = time.monotonic() + (WAIT if _is_named(path) else 0.0)
-        # None: somebody has it open but has not written yet; nothing: nobody has it open.
+        # None: there is a writer that has not written yet; b"": there is no writer.
         while (start := file.read(_PIECE)) == b"" and time.monotonic() < end:
             time.sleep(_PAUSE)
         if start == b"" and _is_named(path):
             raise InputError(
-                f"{path} is a pipe into which nobody wrote for {WAIT:.0f} seconds. Start the "
-                "program that writes into it first, or give a file."
+                f"{path} is a pipe to which nothing was written for {WAIT:.0f} seconds. Start the "
+                "program that writes to it first, or give a file."
             )
         os.set_blocking(descriptor, True)
         return b"" if start == b"" else _read_on(path, file, start or b"", max_bytes)
 
 
 def _is_named(path: str | os.PathLike[str]) -> bool:
-    """Whether a pipe has a name of its own, so that somebody may still open it to write."""
+    """Whether a pipe has a name, so that a writer may still open it."""
     try:
         return stat.S_ISFIFO(os.lstat(os.path.realpath(path)).st_mode)
-    except OSError:  # /dev/fd/63 is a pipe without a place in any folder
+    except OSError:  # /dev/fd/63 is a pipe without a name
         return False
 
 
@@ -312,18 +312,18 @@ def _read_on(
 def _too_large(
     path: str | os.PathLike[str], how: str, max_bytes: int, cure: str = ""
 ) -> InputError:
-    """The error about what was not read to its end, so that nobody knows how much it is."""
+    """The error about content of unknown size above the limit."""
     return InputError(
         f"{path} {how} {_size(max_bytes)}, which is the limit. {cure or _raise(2 * max_bytes)}"
     )
 
 
 def _raise(size: int) -> str:
-    return f"If it is what you think it is, raise the limit: max_bytes={size}."
+    return f"If it is the right file, raise the limit: max_bytes={size}."
 
 
 def _size(size: int) -> str:
-    """A number of bytes as people say it."""
+    """A number of bytes with its unit."""
     for factor, unit in (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"):
         if size >= factor:
             return f"{size / factor:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""Tables and records for people and for machines: aligned text, CSV, Markdown and JSON."""
+"""Tables and records as aligned text, CSV, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = [
     "to_json",
 ]
 
-DEEPEST = 100  # lists and mappings within each other; whoever walks through them calls itself
+DEEPEST = 100  # nesting of lists and mappings, which are processed recursively
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table, perhaps with a title; what is unknown is None.
+    """A table, perhaps with a title; missing values are None.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     def text(self, *, right: bool = False) -> str:
-        """For reading: the title, if there is one, and columns as wide as their widest cell.
+        """Aligned text, with the title if there is one.
 
         Parameters
         ----------
         right : bool
-            Push the cells to the right, as numbers want it.
+            Align the cells to the right, for numbers.
         """
         lines = [self.header, *([_shown(cell) for cell in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -59,7 +59,7 @@ class Table:
         return "\n".join([self.title, *aligned] if self.title else aligned)
 
     def csv(self) -> str:
-        """As CSV, numbers in full; cells of what is unknown, or no number, are empty."""
+        """As CSV, with numbers in full; missing values are empty."""
         return to_csv(self.header, json_ready(self.rows)) if self.header else ""
 
     def markdown(self) -> str:
@@ -77,7 +77,7 @@ class Table:
 
 
 def table_of(records: Sequence[Mapping[str, Any]], title: str = "") -> Table:
-    """A table of records; columns come in the order in which records bring them up."""
+    """A table of records; columns are in the order of their first occurrence."""
     header = list(dict.fromkeys(name for record in records for name in record))
     return Table(title, header, [[record.get(name) for name in header] for record in records])
 
@@ -87,7 +87,7 @@ def _shown(cell: object) -> str:
 
 
 def to_csv(header: Iterable[str], rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
-    """A header and rows as CSV, cells as they are; None becomes an empty one."""
+    """A header and rows as CSV; None becomes an empty cell."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
@@ -99,7 +99,7 @@ def to_csv(header: Iterable[str], rows: Iterable[Iterable[Any]], delimiter: str 
 
 
 def json_ready(value: Any) -> Any:
-    """A value of any of our kinds in JSON's own kinds; None for what is no finite number."""
+    """A value as JSON-compatible types; None for numbers that are not finite."""
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
     if isinstance(value, float):
@@ -119,28 +119,28 @@ def json_ready(value: Any) -> Any:
 
 
 def to_json(value: Any) -> str:
-    """JSON for programs: numbers as numbers, and null for what is no number."""
+    """JSON; missing values are null."""
     return json.dumps(json_ready(value), indent=2, allow_nan=False)
 
 
 def parse_json(text: str) -> Any:
-    """What a JSON text of our own says; ValueError where it is none of them."""
+    """The value of a JSON text; ValueError if it is not valid."""
     try:
         value = json.loads(text)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
     check_depth(value)
-    if "\\ud" in text.lower():  # half a pair is no letter, and could not be written again
+    if "\\ud" in text.lower():  # half a surrogate pair cannot be encoded
         json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
 def check_depth(value: Any) -> None:
-    """Raise ValueError where lists and mappings are nested deeper than any of ours."""
+    """Raise ValueError if lists and mappings are nested too deeply."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEEPEST):
         parts = (one.values() if isinstance(one, dict) else one for one in level)
         level = [part for some in parts for part in some if isinstance(part, dict | list)]
         if not level:
             return
-    raise ValueError(f"more than {DEEPEST} lists or mappings within each other")
+    raise ValueError(f"lists or mappings nested more than {DEEPEST} deep")

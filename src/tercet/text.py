@@ -1,4 +1,4 @@
-"""Words about numbers, lists and names, and text that is harmless to a terminal."""
+"""Text about numbers, lists and names, and text that is safe for a terminal."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ __all__ = [
     "wrap",
 ]
 
-WIDTH = 100  # of a line, in letters
-LONGEST = 80  # letters of a value
+WIDTH = 100  # of a line, in characters
+LONGEST = 80  # characters of a value
 MOST = 20  # values
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
-MOST_COMPARED = 10_000  # names, for one like another
+MOST_COMPARED = 10_000  # names that are searched for a similar one
 
-# What a message has for those who program, which others need not read: "(in Python: …)". It may
-# have parentheses of its own, and be broken between lines.
+# A remark for programmers, "(in Python: …)", which may contain parentheses and line breaks.
 PYTHON = re.compile(r"\s*\(in\s+Python:\s+((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
 
 
@@ -49,7 +48,7 @@ PYTHON = re.compile(r"\s*\(in\s+Python:\s+((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)
 
 
 def plural(number: int, word: str) -> str:
-    """The word for so many: "answer" of one, "answers" of any other number."""
+    """The word for a number: "answer" for 1, else "answers"."""
     return word if number == 1 else f"{word}s"
 
 
@@ -59,12 +58,12 @@ def counted(number: int, word: str) -> str:
 
 
 def were(number: int) -> str:
-    """The verb of so many: "was" of one, else "were"."""
+    """The verb for a number: "was" for 1, else "were"."""
     return "was" if number == 1 else "were"
 
 
 def percent(share: float) -> str:
-    """Three digits are enough to read: "12.3 %"."""
+    """A share as a percentage with three digits: "12.3 %"."""
     return f"{100.0 * share:.3g} %"
 
 
@@ -72,7 +71,7 @@ def percent(share: float) -> str:
 
 
 def shown(value: object) -> str:
-    """A value, cut where it is long."""
+    """A value, truncated if it is long."""
     try:
         text = repr(value)
     except ValueError:  # a number of thousands of digits
@@ -97,13 +96,13 @@ def listing(
 
 
 def joined(words: Sequence[object]) -> str:
-    """Words as in a sentence: "a", "a and b", "a, b and c"."""
+    """Words joined as in a sentence: "a", "a and b", "a, b and c"."""
     *before, last = map(str, words)
     return f"{', '.join(before)} and {last}" if before else last
 
 
 def first_again(values: Iterable[str]) -> str | None:
-    """The first value that was there before; None where all are different."""
+    """The first repeated value; None if all are different."""
     seen: set[str] = set()
     for value in values:
         if value in seen:
@@ -116,7 +115,7 @@ def first_again(values: Iterable[str]) -> str | None:
 
 
 def closest(name: str, names: Sequence[str]) -> str | None:
-    """The name that is most like it; None where none is, or where to look would take long."""
+    """The most similar name; None if there is none, or searching would take long."""
     if len(name) > LONGEST or len(names) > MOST_COMPARED:
         return None
     few = [each for each in names if len(each) <= LONGEST]
@@ -124,7 +123,7 @@ def closest(name: str, names: Sequence[str]) -> str | None:
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:
-    """Names that differ only in case, spaces, how accents are coded, or zeros of a number."""
+    """Names that differ only in case, spaces, encoding of accents, or zeros of a number."""
     groups: dict[str, list[str]] = {}
     for name in names:
         key = "".join(unicodedata.normalize("NFKC", name).casefold().split())
@@ -136,8 +135,8 @@ def alike(names: Iterable[str]) -> list[list[str]]:
 
 def list_alike(groups: Sequence[Sequence[str]]) -> str:
     """Write out the first groups of names that look alike, and count the others."""
-    told = [" and ".join(map(shown, group[:3])) for group in groups[:5]]
-    return "; ".join(told) + (f" and {len(groups) - 5} more" if len(groups) > 5 else "")
+    first = [" and ".join(map(shown, group[:3])) for group in groups[:5]]
+    return "; ".join(first) + (f" and {len(groups) - 5} more" if len(groups) > 5 else "")
 
 
 # --- paragraphs and terminals -----------------------------------------------------------------
@@ -146,7 +145,7 @@ def list_alike(groups: Sequence[Sequence[str]]) -> str:
 def wrap(text: str, width: int = WIDTH, indent: str = "") -> str:
     """A paragraph in lines; all but the first are indented.
 
-    No line begins with a % sign, and names with hyphens stay whole.
+    No line starts with a % sign, and names with hyphens are not split.
     """
     kept = textwrap.fill(
         text.replace(" %", "\N{NO-BREAK SPACE}%"),
@@ -158,24 +157,24 @@ def wrap(text: str, width: int = WIDTH, indent: str = "") -> str:
 
 
 def harmless(text: str, keep: str = "\n") -> str:
-    r"""Text whose control characters are spelled out, as ``\x1b``; lines stay lines.
+    r"""Text whose control characters are escaped, as ``\x1b``; line breaks are kept.
 
-    Names come from files, and a terminal obeys some characters.
+    Names come from files, and may contain control sequences.
 
     Parameters
     ----------
     text : str
     keep : str
-        Characters that stay as they are.
+        Characters that are not escaped.
     """
     return "".join(c if c.isprintable() or c in keep else repr(c)[1:-1] for c in text)
 
 
 def printable(value: object) -> str:
-    """A value as one line, harmless to a terminal."""
+    """A value as one line, safe for a terminal."""
     return harmless(str(value), keep="")
 
 
 def one_line(text: str) -> str:
-    """A message as one line, harmless to a terminal."""
+    """A message as one line, safe for a terminal."""
     return printable(" ".join(text.splitlines()))

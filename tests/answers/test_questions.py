@@ -99,7 +99,9 @@ def test_screens_go_before_comparisons():
 
 @pytest.mark.parametrize("unit", ["observer", "screen"])
 def test_units_that_the_answers_do_not_know(unit):
-    with pytest.raises(InputError, match=rf"which {unit} they come .*Triplets\(..., {unit}s"):
+    with pytest.raises(
+        InputError, match=rf"{unit}s of the answers are unknown.*Triplets\(..., {unit}s"
+    ):
         number_units(labelled(), unit)
 
 
@@ -149,7 +151,7 @@ def test_another_draw_deals_otherwise():
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_folds_that_cannot_be(k):
-    with pytest.raises(InputError, match=rf"3 units for {k} folds; use 2 to 3"):
+    with pytest.raises(InputError, match=rf"{k} folds of 3 units are impossible; use 2 to 3"):
         deal(np.array([0, 1, 2, 2]), k, np.random.default_rng(0))
 
 

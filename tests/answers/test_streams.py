@@ -177,7 +177,7 @@ def test_errors_say_the_row_of_a_part(tmp_path, small_blocks):
 def test_what_stands_for_a_missing_value_is_no_object(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"probe": ["a", "b"], "closer": ["b", "NA"], "other": ["c"] * 2}), path)
-    with pytest.raises(InputError, match=r"a.parquet: among the objects is 'NA', which stands for"):
+    with pytest.raises(InputError, match=r"a.parquet: one object is 'NA', which stands for"):
         tc.open_triplets(path)
     named = tc.open_triplets(path, names=["a", "b", "c", "NA"])
     assert named[:].array.tolist() == [[0, 1, 2], [1, 3, 2]]
@@ -195,15 +195,15 @@ def test_files_that_cannot_be_streamed_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"shape \(4, 5\); it must have 3 columns"):
         tc.open_triplets(tmp_path / "wide.npy")
     np.save(tmp_path / "text.npy", np.array([["a", "b", "c"]]))
-    with pytest.raises(InputError, match="an array that is streamed has integers"):
+    with pytest.raises(InputError, match="only arrays of integers can be streamed"):
         tc.open_triplets(tmp_path / "text.npy")
     np.save(tmp_path / "object.npy", np.array([["a", 1, None]], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="an array that is streamed has integers"):
+    with pytest.raises(InputError, match="only arrays of integers can be streamed"):
         tc.open_triplets(tmp_path / "object.npy")
     np.save(tmp_path / "cut.npy", answers(100).array)
     content = (tmp_path / "cut.npy").read_bytes()
     (tmp_path / "cut.npy").write_bytes(content[:-100])
-    with pytest.raises(InputError, match="shorter than it says"):
+    with pytest.raises(InputError, match="shorter than its header says"):
         tc.open_triplets(tmp_path / "cut.npy")
     np.save(tmp_path / "empty.npy", np.zeros((0, 3), dtype=int))
     with pytest.raises(InputError, match="has no answers"):
@@ -266,7 +266,7 @@ def test_a_copy_that_is_damaged_is_told(tmp_path):
         texts.append(json.dumps(about | {field: value}))
     for text in texts:
         (copy / "about.json").write_text(text)
-        with pytest.raises(InputError, match=r"the copy that is streamed, is damaged\. Delete it"):
+        with pytest.raises(InputError, match=r"the copy to stream from, is damaged\. Delete it"):
             tc.open_triplets(tmp_path / "a.parquet")
     (copy / "about.json").write_text(json.dumps(about))
     (copy / "weights.npy").write_bytes(b"")
@@ -700,5 +700,5 @@ def test_a_stream_stays_on_the_cpu(tmp_path, monkeypatch, small_blocks):
 
 def test_columns_that_are_no_mapping_are_refused(tmp_path):
     tc.write_triplets(answers(50), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="takes our words and the file's titles"):
+    with pytest.raises(InputError, match="must map our words to the file's titles"):
         tc.open_triplets(tmp_path / "a.parquet", columns=["probe"])

@@ -66,7 +66,7 @@ def test_the_first_of_several_is_taken_and_empty_ones_are_not():
     assert find_observer(header) == 2
     assert find_observer(header, lambda place: place == 2) == 1
     assert find_observer(["anchor", "near"]) is None
-    with pytest.raises(InputError, match="'Subject_ID' is there twice"):
+    with pytest.raises(InputError, match="'Subject_ID' occurs twice"):
         find_observer(["Subject_ID", "subject id"])
 
 
@@ -159,7 +159,7 @@ def test_answers_that_are_missing_are_counted(tmp_path, content):
 def test_a_title_that_is_there_twice_is_refused(tmp_path, content, title):
     path = tmp_path / "a.csv"
     path.write_text(content)
-    with pytest.raises(InputError, match=rf"(?i)the column '{title}' is there twice") as caught:
+    with pytest.raises(InputError, match=rf"(?i)the column '{title}' occurs twice") as caught:
         read_file(path)
     assert str(path) in str(caught.value)
 

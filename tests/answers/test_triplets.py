@@ -155,9 +155,9 @@ ROW2 = r"row 2 \(counting from 0\): "
         ([0, 2, 0], "anchor and far are both 0"),
         ([0, 2, 2], "near and far are both 2"),
         ([0, None, 2], "near is None, which is missing"),
-        ([0, "x", 2], "near is 'x', where the first entry is a number"),
+        ([0, "x", 2], "near is 'x', but the first entry is a number"),
         ([0, pd.NA, 2], "near is <NA>, which is missing"),
-        ([0, 10**30, 2], "near is 10{30}, where"),
+        ([0, 10**30, 2], "near is 10{30}, but"),
     ],
 )
 def test_bad_row_is_named(third, message):
@@ -195,7 +195,7 @@ def test_several_bad_rows_are_counted():
         (np.zeros((4, 5)), "got 5"),
         ([], "two dimensions"),
         (np.zeros((0, 3)), "no comparisons"),
-        ([[0, 1, 2], [0, 1]], r"row 1 \(counting from 0\) has 2 entries where row 0 has 3"),
+        ([[0, 1, 2], [0, 1]], r"row 1 \(counting from 0\) has 2 entries, but row 0 has 3"),
         (np.eye(3, dtype=bool), "bool are neither numbers nor names"),
         (np.eye(3, dtype=complex), "complex128 are neither"),
         (np.array([[b"a", b"b", b"c"]]), "neither numbers nor names"),
@@ -210,13 +210,13 @@ def test_several_bad_rows_are_counted():
         (pd.DataFrame([[0, 1, 2]]), "columns found: '0', '1', '2'"),
         (
             pd.DataFrame([[0, 1, 2, 2]], columns=["anchor", "near", "far", "FAR"]),
-            "'far' is .*twice",
+            "'far' occurs twice",
         ),
         (
             pd.DataFrame([[0, 1, 2, 1, 1]], columns=["anchor", "near", "far", "weight", "count"]),
             "both 'weight' and 'count'",
         ),
-        (pd.DataFrame({"anchor": [0], "near": [True], "far": [2]}), "near is True, where"),
+        (pd.DataFrame({"anchor": [0], "near": [True], "far": [2]}), "near is True, but"),
         (
             pd.DataFrame({"anchor": ["a"], "near": [None], "far": ["b"]}),
             "near is (None|nan), which",
@@ -235,7 +235,7 @@ def test_nonsense_is_refused(answers, message):
         ({"n_objects": 0}, "n_objects must be a positive whole number, got 0"),
         ({"n_objects": 2.5}, "n_objects must be a positive whole number, got 2.5"),
         ({"n_objects": True}, "n_objects must be"),
-        ({"n_objects": 10**18}, "got 1000000000000000000; 2147483647 is the most"),
+        ({"n_objects": 10**18}, "got 1000000000000000000; the limit is 2147483647"),
         ({"names": ["a", "b"]}, "far is 2, .* extend the names to 3"),
         ({"names": NAMES, "n_objects": 6}, "n_objects is 6, but there are 5 names"),
         ({"names": ["a", "b", "a"]}, "the name 'a' occurs twice"),
@@ -251,7 +251,7 @@ def test_nonsense_is_refused(answers, message):
         ({"weights": [1, np.inf]}, "row 1 .*weight is inf"),
         ({"weights": ["1", "2"]}, "weights must be numbers"),
         ({"observers": ["eve", None]}, "row 1 .*observer is None, which is missing"),
-        ({"screens": ["s", 1]}, "row 1 .*screen is 1, where the first entry is a name"),
+        ({"screens": ["s", 1]}, "row 1 .*screen is 1, but the first entry is a name"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -528,7 +528,7 @@ def test_response_times_that_cannot_be(times, message):
 @pytest.mark.parametrize("weight", [2.0**31 + 1, 1e9, 2.0**63, 1e30, 1.7e308])
 def test_weights_that_cannot_be_counts_are_refused(weight):
     with pytest.raises(
-        InputError, match=r"the weights add up to [0-9.e+]+, and 2147483648 answers"
+        InputError, match=r"the weights add up to [0-9.e+]+, but the limit is 2147483648 answers"
     ):
         Triplets([[0, 1, 2], [0, 2, 1], [1, 2, 0]], weights=[weight] * 3)
 

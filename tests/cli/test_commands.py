@@ -222,14 +222,14 @@ def test_a_map_of_chains_that_have_not_converged_says_so_wherever_it_is_used(ter
     short = ["--samples", 10, "--warmup", 0, "--chains", 2, "-o", "short.npz"]
     code, out, err = tercet("posterior", "named.csv", *short)
     assert code == 0
-    assert "They have not converged" in out
+    assert "Chains have not converged" in out
     assert "wrong, but the chains have not converged." in out
     assert "another --seed starts the chains elsewhere" in err
     assert "random_state" not in err
     for command in (["predict", "short.npz", "named.csv"], ["suggest", "short.npz", "-k", 3]):
         code, out, err = tercet(*command)
         assert code == 0
-        assert out.startswith("Provisional, for the chains have not converged: the ")
+        assert out.startswith("Provisional: the chains have not converged (the ")
         assert "warning: short.npz comes from chains that have not converged" in err
         assert json.loads(tercet(*command, "--json")[1])["problems"]
         _, out, err = tercet(*command, "--csv", "--quiet")
@@ -239,7 +239,7 @@ def test_a_map_of_chains_that_have_not_converged_says_so_wherever_it_is_used(ter
     assert good["problems"] == []
     line = ["scale", "answers.csv", "--model", "ste", "--samples", 10]
     _, out, err = tercet(*line)
-    assert out.startswith("Provisional, for the chains have not converged: ")
+    assert out.startswith("Provisional: the chains have not converged (")
     assert "not converged" in err
 
 
@@ -492,32 +492,38 @@ def test_datasets(tercet, folder):
         (["fit", "answers.csv", "--names", "empty.txt"], "empty.txt is empty"),
         (["fit", "answers.csv", "--model", "gnmds", "--penalty", 1], "gnmds has no penalty"),
         (["convert", "answers.csv", "x.csv", "--to", "next"], "can only be read"),
-        (["bootstrap", "answers.csv", "--paper", "--samples", 9], "--paper settles --samples"),
+        (["bootstrap", "answers.csv", "--paper", "--samples", 9], "--paper sets --samples"),
         (["bootstrap", "answers.csv", "--unit", "screen"], "which screen"),
         (["bootstrap", "answers.csv", "--fraction", 0], "above 0"),
-        (["bootstrap", "answers.csv", "--penalty", 1], "--penalty is for a --model"),
-        (["posterior", "answers.csv", "--paper", "--chains", 2], "--paper settles"),
+        (["bootstrap", "answers.csv", "--penalty", 1], "--penalty needs --model"),
+        (
+            ["posterior", "answers.csv", "--paper", "--chains", 2],
+            "--paper sets --samples, --warmup,",
+        ),
         (["posterior", "answers.csv", "--learn", "speed"], "got 'speed'"),
         (["dimension", "answers.csv", "--dimensions", "3,1"], "rising order"),
         (["compare", "answers.csv", "--models", "ste,abc"], "there is no model 'abc'"),
         (["compare", "answers.csv", "--models", "soe+lapse"], "no posterior"),
-        (["compare", "answers.csv", "--models", "none"], "names none"),
+        (["compare", "answers.csv", "--models", "none"], "--models is empty"),
         (["scale", "named.csv"], "--stimuli FILE"),
-        (["scale", "answers.csv", "--stimuli", "answers.csv"], "columns where two are needed"),
-        (["scale", "answers.csv", "--stimuli", "few.csv"], "no value for the object 1"),
-        (["scale", "answers.csv", "--stimuli", "twice.csv"], "'0' is there twice"),
-        (["scale", "answers.csv", "--model", "ste", "--lapse"], "for --model difference"),
-        (["scale", "answers.csv", "--model", "ste", "--unit", "answer"], "resamples nothing"),
+        (["scale", "answers.csv", "--stimuli", "answers.csv"], "columns, expected two"),
+        (["scale", "answers.csv", "--stimuli", "few.csv"], "value of object 1 is missing"),
+        (["scale", "answers.csv", "--stimuli", "twice.csv"], "'0' occurs twice"),
+        (["scale", "answers.csv", "--model", "ste", "--lapse"], "need --model difference"),
+        (
+            ["scale", "answers.csv", "--model", "ste", "--unit", "answer"],
+            "--unit needs --uncertainty bootstrap",
+        ),
         (["predict", "none.npz", "answers.csv"], "'tercet posterior"),
         (["predict", ".", "answers.csv"], "is a folder"),
-        (["predict", "answers.csv", "answers.csv"], "answers.csv is no map"),
+        (["predict", "answers.csv", "answers.csv"], "answers.csv is not a map"),
         (["predict", "map.npz", "answers.csv"], "not one of the 8 names"),
         (["suggest", "map.npz", "-k", 10**6], "only 168"),
         (["suggest", "map.npz", "--strategy", "information_gain"], "--answers FILE"),
         (["suggest", "map.npz", "--leave-out", "2"], "give --answers FILE"),
         (["suggest", "map.npz", "--objects", 9], "--objects is for questions without a map"),
         (["suggest", "map.npz", "--names", "few.csv"], "--names is for questions without a map"),
-        (["suggest", "--answers", "answers.csv"], "only a map knows"),
+        (["suggest", "--answers", "answers.csv"], "informative questions need a map"),
         (["suggest", "--strategy", "random"], "--answers FILE, --names FILE or --objects N"),
         (["suggest", "--strategy", "random", "--objects", 2], "there are 2"),
         (["suggest", "--strategy", "random", "--objects", 9, "--names", "few.csv"], "leave --ob"),
@@ -534,7 +540,7 @@ def test_datasets(tercet, folder):
         (["simulate", "-o", "x.csv", "--shape", "line", "--dim", 2], "has 1 dimension"),
         (["simulate", "-o", "."], "is a folder"),
         (["datasets", "nope"], "there is no data set 'nope'"),
-        (["datasets", "-o", "x.csv"], "which set?"),
+        (["datasets", "-o", "x.csv"], "give the NAME of a data set"),
         (["datasets", "breast_cancer", "--which", "test"], "has only one part"),
         (["datasets", "breast_cancer", "--stimuli", "x.csv"], "no physical values"),
     ],
@@ -570,7 +576,7 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
         (["bootstrap", "odd.csv", "--samples", 2, "--unit", "answer"], "use --unit screen."),
         (["fit", "easy.csv", "--penalty", 0], "add a penalty (--penalty 1/30)"),
-        (["check", "guesses.csv"], "more that need attention (--csv has all)"),
+        (["check", "guesses.csv"], "more that need attention (--csv prints all)"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
 )

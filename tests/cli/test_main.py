@@ -202,19 +202,19 @@ def raising(error):
         (
             MemoryError(),
             2,
-            "tercet check: there is not enough memory for this. Fewer objects, answers, dimensions "
+            "tercet check: not enough memory. Fewer objects, answers, dimensions "
             "or draws need less.",
         ),
         (
             MemoryError("Unable to allocate 931. GiB for an array with shape (9, 9)"),
             2,
-            "tercet check: there is not enough memory for this, which needs 931 GiB at once. Fewer "
+            "tercet check: not enough memory (931 GiB needed at once). Fewer "
             "objects, answers, dimensions or draws need less.",
         ),
         (
             OSError(errno.ENOMEM, "Cannot allocate memory"),
             2,
-            "tercet check: there is not enough memory for this. Fewer objects, answers, dimensions "
+            "tercet check: not enough memory. Fewer objects, answers, dimensions "
             "or draws need less.",
         ),
     ],
@@ -402,7 +402,7 @@ def test_wrong_values_of_options(kind, text):
         ("add one (in Python: penalty=1/30), or not", "add one (--penalty 1/30), or not"),
         ("use repeats (in\nPython: method='a'; b).", "use repeats."),
         ("another (in Python: model=Posterior(CKL(1))).", "another."),
-        ("5 more (in Python: table())", "5 more (--csv has all)"),
+        ("5 more (in Python: table())", "5 more (--csv prints all)"),
         ("n_objects (2) is small", "n_objects (2) is small"),  # it has no such option
         (
             "a repeats=3 of 'unit=x' and strategy='a'",

@@ -65,11 +65,11 @@ def test_observers_of_a_pilot_are_left_out(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give either --objects N, or the answers of a --pilot FILE"),
+        ([], "give either --objects N or --pilot FILE"),
         (["--objects", "8", "--pilot", "x.csv"], "give either"),
         (["--objects", "8", "--target", "2"], "between 0.5 and 1, got 2.0"),
         (["--objects", "8", "--repeats", "2"], "repeats must be a whole number from 6"),
-        (["--objects", "8", "--plot", "plan.xyz"], "should end in one of .png"),
+        (["--objects", "8", "--plot", "plan.xyz"], "must end in one of .png"),
         (["--objects", "8", "-o", "no/such/folder/x.csv"], "no folder"),
         (["--pilot", "missing.csv"], "missing.csv"),
         (["--objects", "8", "--leave-out", "P17"], "--leave-out .* give --pilot FILE"),

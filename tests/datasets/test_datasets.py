@@ -286,7 +286,7 @@ def put(folder, name, content):
 
 def test_a_folder_that_does_not_exist(monkeypatch, tmp_path):
     monkeypatch.setenv("TERCET_DATA", str(tmp_path / "typo"))
-    with pytest.raises(tc.InputError, match="typo', which is no folder"):
+    with pytest.raises(tc.InputError, match="typo', which is not a folder"):
         datasets.load_cars()
 
 
@@ -304,7 +304,7 @@ HEADER = "survey_round,chosen_center,triplet_object_1,triplet_object_2,triplet_o
     [
         ("", "cannot be read"),
         (f"{HEADER}\n1,2,1,2,3\n", "has no column 'response_time'; it has 'survey_round', "),
-        (f"{HEADER},response_time\n1,2,1,2\n", "row 2: 4 cells where the header has 6"),
+        (f"{HEADER},response_time\n1,2,1,2\n", "row 2: 4 cells, but the header has 6"),
         (f"{HEADER},response_time\n1,2,1,2,x,1.5\n", "cannot be read .*'x'"),
         (f"{HEADER},response_time\n1,9,1,2,3,1.5\n", "cannot be read"),  # 9 was not shown
         (f"{HEADER},response_time\n1,2,1,2,99,1.5\n", "98"),  # no such car

@@ -125,7 +125,7 @@ def test_a_damaged_cache_is_replaced(server, tmp_path):
 
 def test_another_checksum_is_refused_and_leaves_nothing(server, tmp_path):
     publish(server, SATELLITE, PIXELS.replace(b"7", b"8"), known=PIXELS)
-    with pytest.raises(tc.TercetError, match=r"the sha256 of what .* was not kept") as caught:
+    with pytest.raises(tc.TercetError, match=r"the sha256 of the file .* was not kept") as caught:
         datasets.load_satellite()
     assert cached(tmp_path) == []
     assert "TERCET_DATA" in str(caught.value)
@@ -351,7 +351,7 @@ def test_content_counts_and_not_how_it_is_written(server):
 @pytest.mark.parametrize("sent", [b"0 1 2\n2 0 1\n", b"<html>sorry</html>", b""])
 def test_other_content_is_refused_and_leaves_nothing(server, tmp_path, sent):
     publish_things(server, sent, np.array([[0, 1, 2], [2, 1, 0]]))
-    with pytest.raises(tc.TercetError, match=r"the content of what .* was not kept"):
+    with pytest.raises(tc.TercetError, match=r"the content of the file .* was not kept"):
         datasets.load_things()
     assert cached(tmp_path) == []
 
@@ -365,7 +365,7 @@ def test_an_archive_cannot_write_outside(tmp_path, monkeypatch):
         archive.addfile(member, io.BytesIO(b"[]"))
     (folder / "original_ingredients.json").write_text("{}")
     monkeypatch.setenv("TERCET_DATA", str(tmp_path / "own"))
-    with pytest.raises(tc.InputError, match=r"there is a file escaped\.json"):
+    with pytest.raises(tc.InputError, match=r"unexpected file escaped\.json"):
         datasets.load_food()
     assert not list(tmp_path.parent.rglob("escaped.json"))
 

@@ -74,7 +74,7 @@ def test_written_arrays_come_back(tmp_path):
         write_triplets(T, tmp_path / "a.npz", format="cblearn")
         assert read_file(tmp_path / "a.npz").format == "cblearn"
         assert read_triplets(tmp_path / "a.npz") == T
-    with pytest.raises(InputError, match=r"written as \.npz"):
+    with pytest.raises(InputError, match=r"cblearn file must end in \.npz"):
         write_triplets(T, tmp_path / "a.csv", format="cblearn")
 
 

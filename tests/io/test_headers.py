@@ -22,7 +22,7 @@ TIDY = "anchor,near,far,observer\na,b,c,eve\n"
 )
 def test_a_second_header_is_refused_with_its_line(save, again, format):  # noqa: A002
     path = save(f"{TIDY}{again}\nb,c,a,bob\n")
-    with pytest.raises(InputError, match=r"line 3: the header comes again \(1 in all\)"):
+    with pytest.raises(InputError, match=r"line 3: the header is repeated \(1 in all\)"):
         read_file(path)
 
 
@@ -36,7 +36,7 @@ def test_a_second_header_is_refused_with_its_line(save, again, format):  # noqa:
     ],
 )
 def test_in_other_formats_too(save, content, line):
-    with pytest.raises(InputError, match=f"line {line}: the header comes again"):
+    with pytest.raises(InputError, match=f"line {line}: the header is repeated"):
         read_file(save(content))
 
 

@@ -38,7 +38,7 @@ CASES = [
     (
         "salmon",
         "head,left,right,winner,loser\n0,1,2,1,2\n0,1,2,1,3\n0,1,2,2,1\n0,1,2,2,3\n",
-        "whose loser is not the one that was not chosen",
+        "whose loser is not the object not chosen",
         "line 3",
     ),
     ("next", next_json(1, 5, 2, 7), "whose winner was not shown", "participant 'u', response 2"),
@@ -91,10 +91,10 @@ CASES = [
     (
         "screens",
         "anchor,chosen,shown\na,b,b|c\na,x,b|c\na,c,b|c\na,y,b|c\n",
-        "on which what was chosen was not shown",
+        "on which a chosen object was not shown",
         "line 3",
     ),
-    ("screens", food("stew", "tea", "pie", "tea"), "on which what was chosen was not", "task 1, s"),
+    ("screens", food("stew", "tea", "pie", "tea"), "on which a chosen object was not", "task 1, s"),
     (
         "mlds-triads",
         "resp,S1,S2,S3\n1,1,2,3\n7,1,2,3\n0,1,2,3\n8,1,2,3\n",
@@ -186,7 +186,7 @@ def test_what_belongs_to_a_row_goes_with_it(save):
 
 def test_a_file_of_nothing_else_is_refused(save):
     path = save("anchor,near,far\na,b,b\na,c,c\n")
-    with pytest.raises(InputError, match="none of 2 rows can be an answer"):
+    with pytest.raises(InputError, match="none of 2 rows is a valid answer"):
         read_file(path, skip_invalid=True)
 
 

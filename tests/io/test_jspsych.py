@@ -204,7 +204,7 @@ def test_numbers_of_buttons_that_the_file_does_not_name(read):
 
     assert rows_of(read([unnamed(1), unnamed(0)]).triplets)[0] == ["cat", "bus", "dog"]
     for responses in ([1, 1], [0, 1, 2]):  # a key 1 on the left? a third button?
-        with pytest.raises(InputError, match="which side it means cannot be told"):
+        with pytest.raises(InputError, match="it is unclear which side it means"):
             read([unnamed(response) for response in responses])
 
 

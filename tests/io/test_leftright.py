@@ -40,7 +40,9 @@ def test_the_stimulus_itself_may_be_the_response(save):
 
 def test_where_both_readings_fit_and_differ_it_asks(save):
     content = table("5,2,1,1,p", "6,2,1,2,p")
-    with pytest.raises(InputError, match="line 2: the response is '1', and which side"):
+    with pytest.raises(
+        InputError, match="line 2: the response is '1', and it is unclear which side"
+    ):
         read_file(save(content), columns=COLUMNS)
     keys = COLUMNS | {"left_key": "1", "right_key": "2"}
     reading = read_file(save(content), columns=keys)

@@ -58,7 +58,7 @@ CASES = [
     Case(
         "a loser that was not shown",
         SALMON + "0,1,2,1,3,p,1\n",
-        "line 3: the loser is '3', but the one that was not chosen is '2'",
+        "line 3: the loser is '3', but the object not chosen is '2'",
     ),
     Case("left is right", SALMON + "0,1,1,1,1,p,1\n", "line 3: near and far are both 1"),
     Case("a negative number", SALMON + "-4,1,2,1,2,p,1\n", "line 3: anchor is -4"),
@@ -72,7 +72,7 @@ CASES = [
     Case(
         "no winner at all",
         "head,left,right,winner\n0,1,2,\n0,1,2,\n",
-        "none of 2 rows is an answer: 2 rows without a winner (the first: line 2)",
+        "none of 2 rows is an answer: 2 rows without a winner (first: line 2)",
     ),
     Case(
         "neither loser nor sides",
@@ -86,7 +86,7 @@ CASES = [
     Case(
         "two names of an object",
         "head,winner,loser,head_html,winner_html,loser_html\n0,1,2,a,b,c\n0,1,2,d,b,c\n",
-        "line 3: the object '0' is called 'd', but further up 'a'",
+        "line 3: the object '0' is called 'd', but earlier 'a'",
     ),
     Case(
         "two objects of a name",
@@ -105,17 +105,17 @@ CASES = [
     Case(
         "a column map to nowhere",
         SALMON,
-        "there is no column 'who' to take as 'observer'; columns found: 'head'",
+        "there is no column 'who' to use as 'observer'; columns found: 'head'",
         columns={"observer": "who"},
     ),
     Case(
         "a column map of unknown words",
         SALMON,
-        "columns: 'anchr' is not known for this format; known are head",
+        "columns: 'anchr' is unknown for this format; choose among head",
         columns={"anchr": "head"},
     ),
     # --- NEXT
-    Case("cut-off JSON", following()[:-3], "line 1: this is not JSON"),
+    Case("cut-off JSON", following()[:-3], "line 1: invalid JSON"),
     Case(
         "JSON with half a character",
         following({"target_indices": SHOWN, "target_winner": "\ud800"}),
@@ -138,7 +138,7 @@ CASES = [
     Case(
         "a response that is none",
         following(7),
-        "participant 'u', response 2: this is no response but 7",
+        "participant 'u', response 2: expected a response, got 7",
     ),
     Case(
         "two objects only",
@@ -154,7 +154,7 @@ CASES = [
     Case(
         "a winner that was not there",
         following({"target_indices": SHOWN, "index_winner": 9}),
-        "participant 'u', response 2: 'index_winner' is '9', but shown were 0, 1, 2",
+        "participant 'u', response 2: 'index_winner' is '9', but the objects shown were 0, 1, 2",
     ),
     Case(
         "the centre wins",
@@ -254,7 +254,7 @@ CASES = [
     Case(
         "a third button of two",
         JSPSYCH + JSPSYCH_ROW.replace(",0,", ",2,"),
-        "line 2: the response is 'button 2', and which side it means cannot be told",
+        "line 2: the response is 'button 2', and it is unclear which side it means",
     ),
     Case(
         "a choice twice",
@@ -264,16 +264,16 @@ CASES = [
     Case(
         "timeouts only",
         json.dumps([trial(response=None)]),
-        "none of 1 row is an answer: 1 row without a response (the first: trial 1)",
+        "none of 1 row is an answer: 1 row without a response (first: trial 1)",
     ),
-    Case("an empty list", "[]", "is a list of trials, and here are none", kind="jspsych"),
-    Case("numbers for trials", json.dumps([trial(), 5]), "trial 2: this is no trial but 5"),
+    Case("an empty list", "[]", "is a list of trials, but there are none", kind="jspsych"),
+    Case("numbers for trials", json.dumps([trial(), 5]), "trial 2: expected a trial, got 5"),
     Case(
         "an rt that is text",
         json.dumps([trial(), trial(rt="soon")]),
         "trial 2: the response time is 'soon'",
     ),
-    Case("half of a file", json.dumps([trial(), trial()], indent=1)[:-20], ": this is not JSON"),
+    Case("half of a file", json.dumps([trial(), trial()], indent=1)[:-20], ": invalid JSON"),
     Case(
         "a worker without an id",
         json.dumps([trial(worker_id="w"), trial()]),
@@ -290,24 +290,26 @@ CASES = [
     ),
     # --- PsychoPy
     Case(
-        "no map", PSYCHOPY + PSYCHOPY_ROW, "say which is the 'anchor', such as columns anchor=probe"
+        "no map",
+        PSYCHOPY + PSYCHOPY_ROW,
+        "name the column of the 'anchor', such as columns anchor=probe",
     ),
     Case(
         "half a map",
         PSYCHOPY + PSYCHOPY_ROW,
-        "say which is the 'left'",
+        "name the column of the 'left'",
         columns={"anchor": "probe"},
     ),
     Case(
-        "a map to a column that is there twice",
+        "a map to a column that occurs twice",
         PSYCHOPY.replace("imgL", "probe") + PSYCHOPY_ROW,
-        "the column 'probe' is there twice",
+        "the column 'probe' occurs twice",
         columns=MAP,
     ),
     Case(
         "keys that mean nothing",
         PSYCHOPY + PSYCHOPY_ROW + PSYCHOPY_ROW.replace(",left", ",up"),
-        "line 2: the response is 'left', and which side it means cannot be told; responses found",
+        "line 2: the response is 'left', and it is unclear which side it means; responses found",
         columns=MAP,
     ),
     Case(
@@ -362,5 +364,5 @@ def test_one_message_says_where_and_what(save, case):
 
 def test_too_few_names_have_a_line(save):
     path = save("head,winner,loser,worker_id\n0,1,2,w\n0,1,7,w\n")
-    with pytest.raises(InputError, match=r"line 3: there is an object '7', but the 3 names are"):
+    with pytest.raises(InputError, match=r"line 3: the object '7' has no name; the 3 names are"):
         read_file(path, names=["a", "b", "c"])

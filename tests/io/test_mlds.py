@@ -30,7 +30,7 @@ def test_names_are_looked_up_or_ranks(save):
     path = save("resp,S1,S2,S3\n1,1,2,3\n")
     assert read_triplets(path, names=["low", "middle", "high"]).array.tolist() == [[1, 0, 2]]
     assert read_triplets(path, names=["3", "2", "1"]).array.tolist() == [[1, 2, 0]]
-    with pytest.raises(InputError, match="line 2: the stimulus '3' is not one of the 2 names"):
+    with pytest.raises(InputError, match="line 2: the stimulus '3' is neither one of the 2 names"):
         read_triplets(path, names=["low", "high"])
 
 
@@ -67,7 +67,7 @@ def test_counts_become_rows(tmp_path):
 @pytest.mark.parametrize(
     ("T", "format", "message"),
     [
-        (Triplets([[1, 0, 2]], weights=[0.5]), "mlds-triads", "weights are no counts"),
+        (Triplets([[1, 0, 2]], weights=[0.5]), "mlds-triads", "weights are not counts"),
         (Triplets([[0, 1, 2]]), "mlds-triads", r"row 0 .* the anchor is not between"),
         (Triplets([[0, 1, 2, 3]]), "mlds-triads", "write them as mlds-quads"),
     ],

@@ -74,7 +74,9 @@ def test_a_large_file_is_read_once_and_as_it_was(save):
 def test_a_participant_that_is_there_twice_is_refused(save):
     one, other = (json.dumps([response(0, 1, 2, winner)]) for winner in (1, 2))
     path = save(f'{{"participant_responses": {{"u": {one}, "u": {other}}}}}', "r.json")
-    with pytest.raises(InputError, match=r"key 'u' twice in one object, with different values"):
+    with pytest.raises(
+        InputError, match=r"key 'u' occurs twice in one JSON object, with different values"
+    ):
         read_file(path)
     path = save(f'{{"participant_responses": {{"u": {one}, "u": {one}}}}}', "r.json")
     assert read_file(path).rows == 1
@@ -84,5 +86,5 @@ def test_an_entry_that_is_there_twice_is_refused(save):
     given = json.dumps(response(0, 1, 2, 1))
     twice = given[:-1] + ', "index_winner": 2}'
     path = save(f'{{"participant_responses": {{"u": [{twice}]}}}}', "r.json")
-    with pytest.raises(InputError, match="key 'index_winner' twice"):
+    with pytest.raises(InputError, match="key 'index_winner' occurs twice"):
         read_file(path)

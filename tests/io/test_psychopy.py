@@ -66,7 +66,7 @@ def test_keys_can_be_given(save):
     assert skipped.reason == "with a response that is not 'up' or 'down'"
     assert skipped.first == "line 4"
     for half in ({"left_key": "up"}, {"left_key": "up", "right_key": "Up "}):
-        with pytest.raises(InputError, match="give both, and different ones"):
+        with pytest.raises(InputError, match="both are required and must differ"):
             read_file(path, columns={**KEYS, **half})
 
 
@@ -97,7 +97,7 @@ def test_without_a_map_the_error_shows_one(save):
     with pytest.raises(InputError) as caught:
         read_file(save(table("left")))
     message = str(caught.value)
-    assert "say which is the 'anchor'" in message
+    assert "name the column of the 'anchor'" in message
     assert "response=key_resp.keys" in message
     assert "'probe', 'imgL', 'imgR'" in message
 
@@ -109,7 +109,9 @@ def test_no_map_is_needed_for_columns_that_have_our_names(save):
 
 def test_several_responses_need_a_map(save):
     content = table("left", "right", time="other.keys", times=["a", "b"])
-    with pytest.raises(InputError, match=r"which column has the response.*'key_resp.keys', 'other"):
+    with pytest.raises(
+        InputError, match=r"the column of the response is unclear.*'key_resp.keys', 'other"
+    ):
         read_file(save(content), columns=MAP)
     assert chosen(read_file(save(content), columns=KEYS)) == ["dog", "bus"]
 

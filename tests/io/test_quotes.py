@@ -94,5 +94,5 @@ def test_json_over_several_lines_in_a_cell(save):
 
 def test_too_much_within_quotes_names_the_first_line(save):
     text = "anchor,near,far\na,b,c\n" + 'a,"b,c\n' + "b,c,a\n" * 40_000
-    with pytest.raises(InputError, match="line 3: this is not CSV"):
+    with pytest.raises(InputError, match="line 3: invalid CSV"):
         read_file(save(text))

@@ -47,7 +47,7 @@ def test_formats_have_distinct_names_and_say_what_they_look_like():
 
 
 def test_an_unknown_format_is_refused(save):
-    with pytest.raises(InputError, match="no format 'excel'; known are parquet, cblearn"):
+    with pytest.raises(InputError, match="no format 'excel'; choose one of parquet, cblearn"):
         read_file(save("0,1,2\n"), format="excel")
 
 
@@ -65,7 +65,7 @@ def test_numbers_from_1_can_be_taken_as_labels(save):
     assert labelled.triplets.names == ("1", "2", "3")
     assert labelled.triplets.array.tolist() == [[0, 1, 2], [2, 0, 1]]
     assert labelled.triplets.observers.tolist() == ["eve", "bob"]
-    assert "Objects are taken to be numbered from 1." in labelled.sentences()
+    assert "Objects are assumed to be numbered from 1." in labelled.sentences()
     for content in ("0,1,2\n", "1,2,4\n", "anchor,near,far\na,b,c\n"):
         other = read_file(save(content))
         assert other.by_labels() is other
@@ -75,7 +75,7 @@ def test_numbers_far_apart_are_labels(save):
     reading = read_file(save("anchor,near,far\n7,900001,40\n40,7,900001\n")).by_labels()
     assert reading.triplets.names == ("7", "40", "900001")
     assert reading.triplets.array.tolist() == [[0, 2, 1], [1, 0, 2]]
-    assert "Numbers up to 900001 are taken as labels of 3 objects." in reading.note
+    assert "Numbers up to 900001 are treated as labels of 3 objects." in reading.note
 
 
 def test_observers_can_be_left_out(save):
@@ -85,12 +85,12 @@ def test_observers_can_be_left_out(save):
     assert left.triplets.array.tolist() == [[1, 2, 0]]
     assert left.triplets.observers.tolist() == [2]
     assert "Left out: 3 rows by observers '1', '3'." in left.sentences()
-    for observers, message in ((["4"], "no observer '4'; there are '1', '2', '3'"),):
+    for observers, message in ((["4"], "no observer '4'; found: '1', '2', '3'"),):
         with pytest.raises(InputError, match=message):
             reading.without(observers)
     with pytest.raises(InputError, match="no answer is left"):
         reading.without(["1", "2", "3"])
-    with pytest.raises(InputError, match="do not say which observer"):
+    with pytest.raises(InputError, match="the observers of the answers are unknown"):
         read_file(save("anchor,near,far\na,b,c\n")).without(["1"])
 
 

@@ -75,5 +75,5 @@ def test_columns_of_other_names(save):
     T = read_file(save(content), columns={"head": "probe", "observer": "who"}).triplets
     assert T.array.tolist() == [[7, 1, 2]]
     assert T.observers.tolist() == ["eve"]
-    with pytest.raises(InputError, match="'hed' is not known for this format; known are head,"):
+    with pytest.raises(InputError, match="'hed' is unknown for this format; choose among head,"):
         read_file(save(content), columns={"hed": "probe"})

@@ -110,12 +110,12 @@ def test_names_argument_makes_integers_names(csv):
         ("anchor,near,far,weight\n0,1,2,1\n0,1,2,0\n", "line 3: weight is 0.0, not a positive"),
         ("anchor,near,far,weight\n0,1,2,nan\n", "line 2: the cell 'weight' is 'nan', which"),
         ("anchor,near,far,weight,count\n0,1,2,1,1\n", "both 'weight' and 'count'"),
-        ("anchor,near,near,far\n0,1,2,3\n", "'near' is there twice"),
+        ("anchor,near,near,far\n0,1,2,3\n", "'near' occurs twice"),
         (b"anchor,near,far\n0,1,2\nM\xfcll,b,c\n", "line 3: the byte 0xfc is not UTF-8; save"),
         ("anchor,near,far\n0,1,2\n".encode("utf-16"), "UTF-16, not UTF-8"),
         (b"PK\x03\x04\x00\x00", "the file is damaged"),
         (gzip.compress(b"0,1,2\n" * 100, mtime=0)[:-12], "damaged gzip"),
-        ('anchor,near,far\n"' + "x" * 200_000 + '",b,c\n', "line 2: this is not CSV"),
+        ('anchor,near,far\n"' + "x" * 200_000 + '",b,c\n', "line 2: invalid CSV"),
     ],
 )
 def test_errors_name_the_file_and_the_line(csv, content, message):
@@ -258,7 +258,7 @@ def test_numbers_with_a_comma_where_semicolons_stand_between_cells(save):
 def test_columns_that_are_no_mapping_are_refused(columns, tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("probe,near,far\na,b,c\n")
-    with pytest.raises(InputError, match="takes our words and the file's titles"):
+    with pytest.raises(InputError, match="must map our words to the file's titles"):
         read_file(path, columns=columns)
 
 

@@ -132,7 +132,7 @@ def test_answers_without_titles_are_read(save, mark, width, numbers):
     found = T.array.tolist() if numbers else [[int(n[5:]) for n in row] for row in named(T)]
     assert found == rows
     words = "anchor, near, far" if width == 3 else "a, b, c, d"
-    assert reading.note.startswith(f"There are no titles: the columns are taken as {words}.")
+    assert reading.note.startswith(f"There are no titles: the columns are assumed to be {words}.")
     assert ("odd one out" in reading.note) == (words == "anchor, near, far")
 
 

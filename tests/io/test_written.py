@@ -87,9 +87,13 @@ def test_round_trip(folder, file, format, names, columns, seed, seen):  # noqa: 
         (["a", "a ", "b"], "a.parquet", "'a ' cannot be written, because spaces around it"),
         (["x\ry", "a", "b"], "a.tsv", r"'x\\ry' cannot be written, because it has a character"),
         (["x\0y", "a", "b"], "a.csv", r"'x\\x00y' cannot be written, because it has"),
-        (["1", "1.0", "2"], "a.csv", "'1.0' cannot be written, because another is the same"),
+        (
+            ["1", "1.0", "2"],
+            "a.csv",
+            "'1.0' cannot be written, because another one becomes the same",
+        ),
         (["anchor", "near", "far"], "a.csv", "'anchor' cannot be written, because it would be"),
-        (["x\0", "a", "b"], "a.npz", r"'x\\x00' ends in a character 0"),
+        (["x\0", "a", "b"], "a.npz", r"'x\\x00' ends in a null character"),
     ],
 )
 def test_the_name_is_named(tmp_path, names, file, message):
@@ -104,7 +108,8 @@ def test_zeros_before_a_number_count(save):
     T = read_triplets(save("anchor,near,far\n1,01,2\n01,2,1\n"))
     assert T.names == ("01", "1", "2")
     assert (
-        "Some names look alike, and are taken as different objects: '01' and '1'." in diagnose(T)[0]
+        "Some names look alike, but are treated as different objects: '01' and '1'."
+        in diagnose(T)[0]
     )
 
 
@@ -117,7 +122,7 @@ def test_a_column_that_had_a_gap_has_the_same_objects(save):
 
 def test_ranks_that_would_be_taken_for_names_are_not_written(tmp_path):
     T = Triplets([[0, 1, 1, 2]], names=["3", "2", "1"])
-    with pytest.raises(InputError, match="names are numbers that do not rise"):
+    with pytest.raises(InputError, match="names are numbers but not increasing"):
         write_triplets(T, tmp_path / "a.csv", "mlds-quads")
     assert not (tmp_path / "a.csv").exists()
 
@@ -129,7 +134,9 @@ def test_names_that_look_alike_are_told(save, names):
     one, other = names
     reading = read_file(save(f"anchor,near,far,observer\n{one},b,c,P1\n{other},c,b,p1\n"))
     told = diagnose(reading.triplets)[0]
-    assert "Some names look alike, and are taken as different objects" in told
+    assert "Some names look alike, but are treated as different objects" in told
     assert f"{one!r}" in told
-    assert "Taken as different observers, though they look alike: 'P1' and 'p1'." in reading.note
+    assert (
+        "Treated as different observers, although they look alike: 'P1' and 'p1'." in reading.note
+    )
     assert reading.triplets.n_objects == 4

@@ -212,7 +212,7 @@ def test_fingerprints_see_types_shapes_and_values():
 )
 def test_a_file_that_is_something_else_is_left_as_it_is(path, content):
     path.write_bytes(content)
-    with pytest.raises(InputError, match="is no checkpoint of tercet; it was left as it is"):
+    with pytest.raises(InputError, match="is not a tercet checkpoint; it was not changed"):
         opened(path)
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]
@@ -223,7 +223,7 @@ def test_another_programs_database_is_left_as_it_is(path):
         connection.execute("CREATE TABLE about (name, value)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a tercet checkpoint"):
         opened(path)
     assert path.read_bytes() == before
 
@@ -242,7 +242,7 @@ def test_a_damaged_file_is_left_as_it_is(path, span):
     part = slice(*span)
     content[part] = np.random.default_rng(0).bytes(len(content[part]))
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"(damaged|no checkpoint).*left as it is"):
+    with pytest.raises(InputError, match=r"(damaged|not a tercet checkpoint).*it was not changed"):
         read_all(path)
     assert path.read_bytes() == content
 
@@ -274,7 +274,7 @@ def test_text_that_is_damaged_is_noticed(path):
     content = path.read_bytes()
     at = content.index(b'"tercet checkpoint"')
     path.write_bytes(content[:at] + b"\xff" + content[at + 1 :])
-    with pytest.raises(InputError, match=r"damaged.*left as it is"):
+    with pytest.raises(InputError, match=r"damaged.*it was not changed"):
         read_all(path)
 
 
@@ -320,7 +320,7 @@ def test_two_runs_cannot_have_one_file(path):
     [
         ("nowhere/run.ckpt", "there is no folder"),
         (".", "is a folder; give the name of a file in it"),
-        (3, "takes the name of a file, got 3"),
+        (3, "must be the name of a file, got 3"),
     ],
 )
 def test_a_place_that_cannot_be(tmp_path, name, told):
@@ -364,7 +364,7 @@ def small_disk(monkeypatch):
 @pytest.mark.parametrize("every", [0.0, 0.01])
 def test_a_full_disk_is_told_and_costs_nothing_that_was_saved(path, small_disk, every):
     small_disk.setattr(rows, "EVERY", every)
-    with pytest.raises(TercetError, match=r"full. What was saved before is safe.*make room"):
+    with pytest.raises(TercetError, match=r"full. What was saved before is safe.*free some space"):
         add_until_full(path)
     small_disk.undo()
     found = [content["x"][0] for content in read_all(path)]
@@ -390,7 +390,7 @@ def test_a_disk_that_fails_under_way_is_told(path):
     )
     assert done.returncode == 1
     assert "TercetError: the checkpoint" in done.stderr
-    assert "What was saved before is safe in it: make room" in done.stderr
+    assert "What was saved before is safe: free some space" in done.stderr
     with open_checkpoint(path, {}, {}, 0) as checkpoint:
         found = [content["x"][0] for content in checkpoint.rows("chain", 1)]
     assert 0 < len(found) < 1000
@@ -419,5 +419,5 @@ def test_an_interruption_says_how_to_go_on(path):
 
     with pytest.raises(KeyboardInterrupt) as caught:
         stop()
-    assert caught.value.__notes__ == [f"What was done is in {path}: run the same again to go on."]
+    assert caught.value.__notes__ == [f"Progress is saved in {path}: run the same again to resume."]
     assert len(read_all(path)) == 2

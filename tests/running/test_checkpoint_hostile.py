@@ -326,7 +326,7 @@ def hostile(tmp_path):
 def test_a_file_with_other_tables_is_left_as_it_is(name, hostile):
     path = hostile(*SCHEMAS[name])
     before = path.read_bytes()
-    with pytest.raises(InputError, match="is no checkpoint of tercet; it was left as it is"):
+    with pytest.raises(InputError, match="is not a tercet checkpoint; it was not changed"):
         MAKERS["bootstrap"].set_params(checkpoint=path).fit(ANSWERS)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
@@ -338,7 +338,7 @@ def test_on_the_command_line_that_is_bad_input(hostile, capsys, tmp_path):
     path = hostile(*SCHEMAS["a view without an end"])
     assert main(["bootstrap", str(answers), "--samples", "3", "--checkpoint", str(path)]) == 2
     assert capsys.readouterr().err.splitlines()[1:] == [
-        f"tercet bootstrap: {path} is no checkpoint of tercet; it was left as it is. Give another "
+        f"tercet bootstrap: {path} is not a tercet checkpoint; it was not changed. Give another "
         "name."
     ]
 
@@ -348,7 +348,7 @@ def test_no_statement_goes_on_for_ever(hostile):
     path = str(hostile(*SCHEMAS["a view without an end"]))
     with closing(sqlite3.connect(path)) as connection:
         file._beware(connection)
-        with pytest.raises(InputError, match="is no checkpoint"), file.telling(path):
+        with pytest.raises(InputError, match="is not a tercet checkpoint"), file.telling(path):
             list(connection.execute("SELECT * FROM about"))
 
 
@@ -362,7 +362,7 @@ def test_a_database_with_a_log_of_its_own_is_left_as_it_is(tmp_path):
         shutil.copy(f"{path}-wal", tmp_path / "copy.db-wal")
     copy = tmp_path / "copy.db"
     before = copy.read_bytes(), (tmp_path / "copy.db-wal").read_bytes()
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a tercet checkpoint"):
         MAKERS["bootstrap"].set_params(checkpoint=copy).fit(ANSWERS)
     assert (copy.read_bytes(), (tmp_path / "copy.db-wal").read_bytes()) == before
 

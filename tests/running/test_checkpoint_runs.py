@@ -254,7 +254,7 @@ def test_a_command_goes_on_where_it_was_interrupted(command, folder, monkeypatch
     with monkeypatch.context() as stopped:
         interrupt_after(stopped, 7)
         assert main(arguments) == 130
-    assert "What was done is in run.ckpt: run the same again" in capsys.readouterr().err
+    assert "Progress is saved in run.ckpt: run the same again" in capsys.readouterr().err
     assert main(arguments) == 0
     assert capsys.readouterr().out == undisturbed
 
@@ -267,6 +267,6 @@ def test_a_command_refuses_the_checkpoint_of_another(folder, capsys):
     assert "answers.csv would be overwritten" in capsys.readouterr().err
     (folder / "other.csv").write_bytes((folder / "answers.csv").read_bytes())
     assert main(["bootstrap", "answers.csv", "--checkpoint", "other.csv"]) == 2
-    assert "other.csv is no checkpoint" in capsys.readouterr().err
+    assert "other.csv is not a tercet checkpoint" in capsys.readouterr().err
     assert main(["bootstrap", "answers.csv", "--checkpoint", "x.npz", "-o", "x.npz"]) == 2
     assert "x.npz would be overwritten" in capsys.readouterr().err

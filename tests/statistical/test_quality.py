@@ -19,7 +19,7 @@ def _few_shuffles(monkeypatch):
 
 
 def study(rng, spread, screens=False):
-    """100 answers of each observer, or 50 screens of which every answer is there twice."""
+    """100 answers of each observer, or 50 screens of which every answer occurs twice."""
     points = rng.normal(size=(N, 2))
     parts = []
     for _ in range(PEOPLE):

@@ -375,7 +375,7 @@ def test_an_ensemble_that_is_certain_of_everything():
         ({"error": 10}, "got 10"),
         ({"delta": 0.0}, "delta is the probability that the promise fails"),
         ({"delta": 1.0}, "got 1.0"),
-        ({"unit": "observer"}, "do not say which observer"),
+        ({"unit": "observer"}, "observers of the answers are unknown"),
         ({"unit": "person"}, "unit must be one of"),
         ({"thresholds": []}, "thresholds are empty"),
         ({"random_state": "now"}, "random_state must be"),

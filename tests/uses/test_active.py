@@ -680,7 +680,7 @@ def test_resampling_chosen_answers_is_warned_about():
         ({"method": "mean"}, "method must be one of"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"who": 5}, "oracle must be a function"),
-        ({"candidates": 5}, "candidates: comparisons must be a table"),
+        ({"candidates": 5}, "candidates: comparisons must have two dimensions"),
         ({"candidates": [[0, 1, 2, 3]]}, "candidates must be comparisons of one anchor"),
         ({"start": [[0, 1, 2, 3]]}, "start has quadruplets"),
         ({"start": tc.Triplets(EVERY[:2], screens=[1, 1])}, "screens with several answers"),

@@ -467,8 +467,8 @@ def test_the_default_stops_where_the_answers_do():
         ({"level": 0.5}, "got 0.5"),
         ({"level": math.nan}, "got nan"),
         ({"unit": "person"}, "unit must be one of"),
-        ({"unit": "screen"}, "do not say which screen"),
-        ({"unit": "observer"}, "do not say which observer"),
+        ({"unit": "screen"}, "screens of the answers are unknown"),
+        ({"unit": "observer"}, "observers of the answers are unknown"),
         ({"estimator": tc.Posterior(tc.STE())}, r"estimator must be an estimator such as STE\(\)"),
         ({"estimator": tc.STE(penalty=-1.0)}, "penalty"),
         ({"posterior": tc.STE()}, r"posterior must be a Posterior that samples"),
@@ -480,7 +480,10 @@ def test_the_default_stops_where_the_answers_do():
         ),
         ({"bootstrap": tc.STE()}, r"bootstrap must be a Bootstrap such as Bootstrap\(STE\(\)\)"),
         ({"bootstrap": tc.Bootstrap(tc.STE(), fraction=2.0)}, "fraction"),
-        ({"bootstrap": tc.Bootstrap(tc.STE(), unit="observer")}, "do not say which observer"),
+        (
+            {"bootstrap": tc.Bootstrap(tc.STE(), unit="observer")},
+            "observers of the answers are unknown",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named_before_work_starts(options, message, monkeypatch):

@@ -1,4 +1,4 @@
-"""Answers as the user gives them, checked; a row that is wrong is refused by its number."""
+"""Validation of answers; errors name the row and the value."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _PLAIN = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 18 digits always fit into int64
 
 
 def label_observers(values: Iterable[Any]) -> list[str]:
-    """The label of every observer: as text, and 11 for 11.0, which is how gaps make it look.
+    """The label of every observer as text, with 11 for 11.0, as in a column with missing values.
 
-    Labels such as 011 stay as they are, since 011 and 11 may be two people.
+    Labels such as 011 are kept, since 011 and 11 may be two people.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def label_observers(values: Iterable[Any]) -> list[str]:
 
 
 def settle_observers(values: Iterable[Any]) -> NDArray[Any]:
-    """Observers (m,) of a file: whole numbers if all of them are such, and their labels if not."""
+    """Observers (m,) of a file: whole numbers if all of them are, else labels."""
     labels = label_observers(values)
     if all(_PLAIN.fullmatch(label) for label in set(labels)):
         return np.array([int(label) for label in labels], dtype=np.int64)
@@ -54,24 +54,24 @@ def settle_observers(values: Iterable[Any]) -> NDArray[Any]:
 
 
 def whole_observers(values: NDArray[Any]) -> NDArray[Any]:
-    """Observers (m,) that are numbers, as whole numbers if they are: a gap makes 11 to 11.0."""
+    """Observers (m,) that are numbers, as integers if all are whole."""
     if values.dtype.kind != "f" or not (np.abs(values) < 2.0**53).all():
         return values
     return values.astype(np.int64) if (np.floor(values) == values).all() else values
 
 
 def match_observers(wanted: Iterable[Any], known: Iterable[Any]) -> NDArray[np.int64]:
-    """The place of each wanted observer among the known ones, (k,); -1 where there is none."""
+    """The place of each wanted observer among the known ones, (k,); -1 if there is none."""
     place = {label: k for k, label in enumerate(label_observers(known))}
     return np.array([place.get(label, -1) for label in label_observers(wanted)], dtype=np.int64)
 
 
-# --- refusing rows: the first of them is told, and all are counted ------------------------------
+# --- refusing rows: the first is described, and all are counted ---------------------------------
 
 
 @contextmanager
 def placed(line: Callable[[int], str]) -> Iterator[None]:
-    """Say of rows that are refused inside where in the file they are; ``line(row)`` knows."""
+    """Add the places of refused rows in the file to the error; ``line(row)`` is the place."""
     try:
         yield
     except RowsError as error:
@@ -86,7 +86,7 @@ def reject_rows(
     where: Callable[[int], str],
     reason: str = "",
 ) -> None:
-    """Raise a `RowsError` about the first of the bad rows, if there is one; it counts them all."""
+    """Raise a `RowsError` about the first of the bad rows, if any; it counts them all."""
     if bad.any():
         rows = np.flatnonzero(bad).tolist()
         raise RowsError.about(rows, where(rows[0]), problem(rows[0]), cure, reason)
@@ -113,15 +113,15 @@ def reject_cells(
     reject_rows(np.logical_or.reduce(bad, axis=1), describe, cure, where, reason)
 
 
-# --- checking comparisons: what is wrong, in which row, and what to do about it -----------------
+# --- limits and fields --------------------------------------------------------------------------
 
 
 # Weights count answers, and nobody gives more than two billion; pairs of answers stay in int64.
-# Smaller weights than the least are nothing in single precision.
+# Smaller weights vanish in single precision.
 LARGEST_TOTAL, LEAST_WEIGHT = 2**31, 1e-30
 
-# An index beyond this is an identifier that strayed into the data; and the number of a pair of
-# objects, i * n + j, stays far from the end of int64.
+# A larger index is probably an identifier; and the number of a pair of objects, i * n + j, stays
+# within int64.
 LARGEST_INDEX = 2**31 - 2
 
 Array = NDArray[Any]
@@ -130,7 +130,7 @@ Where = Callable[[int], str]
 
 
 class Fields(NamedTuple):
-    """What a `Triplets` holds; see there."""
+    """The fields of `Triplets`."""
 
     array: Index
     n_objects: int
@@ -142,15 +142,15 @@ class Fields(NamedTuple):
 
 
 def row_number(row: int) -> str:
-    """Say where a row of an array is; readers of files say the line instead."""
+    """The place of a row of an array; readers of files give the line instead."""
     return f"row {row} (counting from 0)"
 
 
-# --- reading what we are given ----------------------------------------------------------------
+# --- input of any kind ------------------------------------------------------------------------
 
 
 def _read_array(values: Any) -> Array:
-    """Turn values into an array without hiding a missing value or a mixture in a string."""
+    """Convert values to an array without turning missing or mixed values into strings."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.array(values.tolist(), dtype=object)  # None where masked
     try:
@@ -161,20 +161,20 @@ def _read_array(values: Any) -> Array:
         lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
         odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
         raise InputError(
-            f"{row_number(odd)} has {lengths[odd]} entries where row 0 has {lengths[0]}; "
+            f"{row_number(odd)} has {lengths[odd]} entries, but row 0 has {lengths[0]}; "
             "every row needs the same number (anchor, near, far)."
         ) from None
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
 def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
-    """Split answers of any kind into the cells of the comparisons and the extras beside them."""
+    """Split answers of any kind into the cells of the comparisons and optional columns."""
     if isinstance(fields := getattr(answers, "_fields", None), Fields):  # a Triplets
         extras = fields._asdict()
         return extras.pop("array"), extras
     if hasattr(answers, "tocoo"):
         raise InputError(
-            "comparisons are sparse, but every cell names an object; use .toarray() on them."
+            "comparisons must not be sparse, as every cell names an object; use .toarray()."
         )
     if not hasattr(answers, "columns"):
         return _read_array(answers), {}
@@ -198,10 +198,10 @@ def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
 
 
 def check_shape(cells: Array) -> None:
-    """Check that there are rows, of three or of four columns."""
+    """Check that there are rows with three or four columns."""
     if cells.ndim != 2:
         raise InputError(
-            f"comparisons must be a table with two dimensions, got {cells.ndim} (shape "
+            f"comparisons must have two dimensions, got {cells.ndim} (shape "
             f"{cells.shape}); a single comparison is [[anchor, near, far]]."
         )
     if len(cells) == 0:
@@ -214,11 +214,11 @@ def check_shape(cells: Array) -> None:
 
 
 def _kind(value: Any, names: Container[Any] = ()) -> str:
-    """Say what one cell of an object array is; "missing", "text" and "number" have a meaning.
+    """The kind of a cell of an object array: "missing", "text", "number", or something else.
 
-    What stands for a missing value, such as "NA", is text if ``names`` has it.
+    A word such as "NA" is text if it is in ``names``, else missing.
     """
-    # pandas' NA and NaT are told by name, so that pandas need not be imported.
+    # pandas' NA and NaT are recognised by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return "missing"
     if isinstance(value, str):
@@ -235,7 +235,7 @@ def settle_types(
 ) -> Array:
     """Return cells that are all numbers or all text, none of them missing.
 
-    ``names`` are those of objects, where they are known: one may be called "NA".
+    ``names`` are those of objects, if known: one may be called "NA".
     """
     missing = "which is missing", "Remove the row or fill the gap."
     if cells.dtype.kind == "O":
@@ -244,19 +244,19 @@ def settle_types(
         gaps = kinds == "missing"
         if any(isinstance(cell, str) and cell.strip() for cell in cells[gaps]):
             objects = tuple(words) in COLUMNS.values()
-            called = " If an object is called so, give the names of all objects." if objects else ""
+            called = " If it is the name of an object, give all names." if objects else ""
             missing = "which stands for a missing value", f"{missing[1]}{called}"
         reject_cells(gaps, cells, words, *missing, where, "with a missing value")
         first = kinds.flat[0]
         cure = "Use names (text) everywhere, or numbers everywhere."
         if first not in ("text", "number"):
             reject_cells(kinds == first, cells, words, first, cure, where)
-        problem = f"where the first entry is a {'name' if first == 'text' else first}"
+        problem = f"but the first entry is a {'name' if first == 'text' else first}"
         reject_cells(kinds != first, cells, words, problem, cure, where)
         return cells if first == "text" else np.asarray(cells.tolist())
     if cells.dtype.kind == "U":
         if any(_kind(cell, names) == "missing" for cell in set(cells.ravel().tolist())):
-            return settle_types(cells.astype(object), words, where, names)  # says which
+            return settle_types(cells.astype(object), words, where, names)  # raises
     elif cells.dtype.kind == "f":
         reject_cells(np.isnan(cells), cells, words, *missing, where, "with a missing value")
     elif cells.dtype.kind not in "iu":
@@ -274,7 +274,7 @@ def natural_key(name: str) -> tuple[list[Any], str]:
     """Sort key that puts "img2" before "img10"."""
     parts: list[Any] = re.split(r"([0-9]+)", name)
     digits = [part.lstrip("0") for part in parts[1::2]]
-    parts[1::2] = [(len(part), part) for part in digits]  # any length, where int() has a limit
+    parts[1::2] = [(len(part), part) for part in digits]  # any length, as int() has a limit
     return parts, name
 
 
@@ -299,11 +299,11 @@ def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> Index:
 
 
 def whole(cells: Array, where: Where) -> Index:
-    """Return a fresh int64 copy of cells that are whole and can number objects."""
+    """Return an int64 copy of cells that are valid object numbers."""
     words = COLUMNS[cells.shape[1]]
     if cells.dtype.kind == "f":
-        cure = "Objects are numbered 0, 1, 2, …; check that the columns are the right ones."
-        reason = "with an object that is no whole number"
+        cure = "Objects are numbered 0, 1, 2, …; are these the right columns?"
+        reason = "with an object that is not a whole number"
         broken = np.floor(cells) != cells
         reject_cells(broken, cells, words, "not a whole number", cure, where, reason)
     if cells.min() < 0:
@@ -311,7 +311,7 @@ def whole(cells: Array, where: Where) -> Index:
         reason = "with a negative object number"
         reject_cells(cells < 0, cells, words, "a negative object number", cure, where, reason)
     if cells.max() > LARGEST_INDEX:
-        cure = "If the numbers are identifiers and not positions, give them as text."
+        cure = "If the numbers are identifiers, give them as text."
         problem = "too large for an object number"
         reject_cells(cells > LARGEST_INDEX, cells, words, problem, cure, where)
     return cells.astype(np.int64, order="C", copy=True)
@@ -369,7 +369,7 @@ def _check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_least: int) -> int:
-    """Return how many objects there are, from what was said and what occurs."""
+    """Return the number of objects, from n_objects, the names or the largest number."""
     if n_objects is None:
         return at_least if names is None else len(names)
     try:
@@ -377,7 +377,7 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
     except TypeError:
         count = 0
     if not 1 <= count <= LARGEST_INDEX + 1 or isinstance(n_objects, bool):
-        got = shown(n_objects) + (f"; {LARGEST_INDEX + 1} is the most" if count > 1 else "")
+        got = shown(n_objects) + (f"; the limit is {LARGEST_INDEX + 1}" if count > 1 else "")
         raise InputError(f"n_objects must be a positive whole number, got {got}.")
     if names is not None and count != len(names):
         raise InputError(
@@ -388,7 +388,7 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
 
 
 def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
-    """Check observers, screens or weights: one known value per answer; returns a copy."""
+    """Check observers, screens or weights: one value per answer, none missing; returns a copy."""
     if values is None:
         return None
     column = _read_array(values)
@@ -411,13 +411,13 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     reject_cells(column < LEAST_WEIGHT, column, word, "too small to count", cure, where)
     if (total := float(np.clip(column, 0.0, 1e200).sum())) > LARGEST_TOTAL:
         raise InputError(
-            f"the weights add up to {total:.3g}, and {LARGEST_TOTAL} answers are the most. {cure}"
+            f"the weights add up to {total:.3g}, but the limit is {LARGEST_TOTAL} answers. {cure}"
         )
     return column
 
 
 def _check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | None:
-    """Check response times: a copy in seconds, NaN where unknown; None if all are unknown."""
+    """Check response times: a copy in seconds, NaN if missing; None if all are."""
     if values is None:
         return None
     try:
@@ -426,7 +426,7 @@ def _check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | Non
         raise InputError(f"response_times must be numbers, in seconds ({error}).") from None
     if column.shape != (m,):
         raise InputError(f"response_times must have {m} entries, got shape {column.shape}.")
-    wrong, cure = (column < 0) | np.isinf(column), "It is a number of seconds, or missing."
+    wrong, cure = (column < 0) | np.isinf(column), "It must be a number of seconds, or missing."
     reject_cells(wrong, column, ("response_time",), "not a time", cure, where)
     return None if np.isnan(column).all() else column
 
@@ -441,7 +441,7 @@ def check(
     response_times: Any = None,
     where: Where = row_number,
 ) -> Fields:
-    """Check everything a `Triplets` is made of; `where` says in an error where a row is."""
+    """Check all fields of `Triplets`; ``where`` gives the place of a row, for errors."""
     cells, extras = read_answers(answers)
     given = {
         "n_objects": n_objects,

@@ -1,4 +1,4 @@
-"""What the answers cannot tell, whatever the model: said before anything is computed."""
+"""What the answers do not determine, whatever the model, checked before any computation."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ __all__ = ["diagnose", "warn_about"]
 
 
 def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
-    """Say in plain sentences what these answers cannot tell, whatever the model.
+    """List in sentences what these answers do not determine, whatever the model.
 
     Parameters
     ----------
     triplets : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
-        The answers. A row counts once, whatever its weight: a repeated question does not look
-        at an object from another side.
+        The answers. A row counts once, whatever its weight: a repeated question adds no
+        constraint of another kind.
     min_answers : int
         Objects in fewer answers are reported. In d dimensions at least d + 1 half-spaces are
-        needed to enclose a point, so use d + 1; the default is right for a map in the plane.
+        needed to enclose a point, so use d + 1; the default is for two dimensions.
 
     Returns
     -------
     list of str
-        Empty if there is nothing to say.
+        Empty if there is nothing to report.
     """
     if not isinstance(triplets, Triplets | StreamedTriplets):
         triplets = as_triplets(triplets)
     n, m = triplets.n_objects, len(triplets)
     need_memory(
         4 * n,
-        f"To look at {n} objects",
-        "if the numbers in the answers are identifiers and not positions, give them as text",
+        f"Checking {n} objects",
+        "if the numbers in the answers are identifiers, give them as text",
     )
     counts = np.zeros(n, dtype=np.int64)
     for block in blocks_of(triplets):
         counts += np.bincount(block.array.ravel(), minlength=n)
     messages = []
     if (unseen := np.flatnonzero(counts == 0)).size:
-        from_one = " Perhaps objects are numbered from 1, and not from 0?"
+        from_one = " Are objects numbered from 1 instead of 0?"
         messages.append(
-            f"{_objects(unseen.size)} never mentioned, so the answers say nothing about where "
-            f"to put them: {listing(triplets.names, unseen)}."
+            f"{_objects(unseen.size)} never mentioned, so the answers do not determine their "
+            f"positions: {listing(triplets.names, unseen)}."
             f"{from_one if triplets.names is None and unseen.tolist() == [0] else ''}"
         )
     if look_alike := alike(triplets.names or ()):
         messages.append(
-            "Some names look alike, and are taken as different objects: "
+            "Some names look alike, but are treated as different objects: "
             f"{list_alike(look_alike)}. Correct them if they are the same."
         )
     parts = _components(triplets, counts)
     if len(parts) > 1:
         groups = listed(parts, 5, lambda part: f"[{listing(triplets.names, part)}]")
         messages.append(
-            f"The answers fall into {len(parts)} parts that share no object, so they say nothing "
-            f"about how one part lies relative to another: {groups}. Ask "
-            "comparisons that mix the parts, or embed them one by one."
+            f"The answers fall into {len(parts)} parts that share no object, so they do not "
+            f"determine how the parts lie relative to each other: {groups}. Ask comparisons that "
+            "mix the parts, or embed each part separately."
         )
     if (rare := np.flatnonzero((counts > 0) & (counts < min_answers))).size:
         messages.append(
@@ -75,8 +75,8 @@ def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
     # n objects on a line have n!/2 orders up to reflection, and an answer is at most one bit.
     if m < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
         messages.append(
-            f"{m} answers are too few for {n} objects: even to order them along a line takes at "
-            f"least {math.ceil(bits)} yes-or-no answers."
+            f"{m} answers are too few for {n} objects: ordering them along a line alone takes at "
+            f"least {math.ceil(bits)} answers."
         )
     return messages
 
@@ -84,7 +84,7 @@ def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
 def warn_about(
     triplets: Triplets | StreamedTriplets, min_answers: int = 3, stacklevel: int = 2
 ) -> None:
-    """Issue what `diagnose` finds as `DataWarning`; stacklevel 2 is the caller, 3 its caller."""
+    """Issue the findings of `diagnose` as `DataWarning`; stacklevel 2 is the caller."""
     for message in diagnose(triplets, min_answers):
         warnings.warn(message, DataWarning, stacklevel=stacklevel)
 
@@ -94,7 +94,7 @@ def _components(triplets: Triplets | StreamedTriplets, counts: Index) -> list[In
     label = np.arange(triplets.n_objects)
     for block in blocks_of(triplets):
         labels = label[block.array]
-        apart = (labels[:, 1:] != labels[:, :1]).any(axis=1)  # a star connects a row's objects
+        apart = (labels[:, 1:] != labels[:, :1]).any(axis=1)
         if apart.any():
             label = _joined(label, labels[apart])
     mentioned = np.flatnonzero(counts)

@@ -1,7 +1,7 @@
-"""Questions: their numbers, which answers belong together, and folds that never part them.
+"""Questions: their numbers, which answers belong together, and folds that keep these together.
 
-A *comparison*, or question, is about two pairs of objects. Which pair was called nearer, which came
-first, and which object of a pair came first make no other question of it.
+A *comparison*, or question, is about two pairs of objects. It is the same question whichever pair
+was called nearer, and in whichever order pairs and objects were given.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNITS = ("answer", "comparison", "screen", "observer")
 
 
 def count_comparisons(n: int) -> int:
-    """How many comparisons of n objects there are: n(n − 1)(n − 2)/2."""
+    """The number of comparisons of n objects: n(n − 1)(n − 2)/2."""
     if n < 3:
         raise InputError(f"a comparison needs at least 3 objects, got {n}.")
     count = n * (n - 1) * (n - 2) // 2
@@ -50,8 +50,8 @@ def draw_distinct(available: int, m: int, rng: np.random.Generator) -> Index:
     """Draw m different numbers below ``available``, uniformly and in random order."""
     if m > available // 4:
         return rng.permutation(available)[:m]
-    # The first m different numbers of an endless stream of draws: exactly uniform, and with at
-    # most a quarter taken, few draws are lost.
+    # The first m different numbers of a sequence of draws: exactly uniform, and with at most a
+    # quarter taken, few draws are wasted.
     drawn = np.empty(0, dtype=np.int64)
     while len(drawn) < m:
         fresh = rng.integers(available, size=m - len(drawn) + m // 4 + 8)
@@ -80,15 +80,15 @@ def unrank(rank: Index, n: int) -> Index:
 
 
 class Questions(NamedTuple):
-    """The different questions that rows of answers are to."""
+    """The distinct questions of answers."""
 
     pairs: Index  # (Q, 4): two pairs, the lower one first, each from low to high
     number: Index  # (m,): the question of each row
-    first: Bools  # (m,): whether the row calls the first pair nearer
+    first: Bools  # (m,): whether the first pair is nearer in the row
     n_objects: int
 
     def counts(self, weights: Floats | Index | None = None) -> Floats:
-        """How often (Q, 2) the second and the first pair were called nearer, perhaps weighted."""
+        """How often (Q, 2) the second and the first pair were nearer, perhaps weighted."""
         cells = 2 * self.number + self.first
         counts = np.bincount(cells, weights, minlength=2 * len(self.pairs))
         return counts.reshape(-1, 2).astype(np.float64)
@@ -101,7 +101,7 @@ def pair_codes(triplets: Triplets) -> Index:
 
 
 def find_questions(triplets: Triplets) -> Questions:
-    """Number the questions that answers are to, in the order of their pairs."""
+    """Number the questions of answers, in the order of their pairs."""
     codes = pair_codes(triplets)
     asked, number = np.unique(np.sort(codes, axis=1), axis=0, return_inverse=True)
     ends = np.stack(np.divmod(asked, triplets.n_objects), axis=2)
@@ -114,7 +114,7 @@ def find_questions(triplets: Triplets) -> Questions:
 
 
 def number_comparisons(triplets: Triplets) -> Index:
-    """The question that each row (m,) answers, from 0; either answer, the same question."""
+    """The question of each row (m,), from 0, whatever the answer."""
     return find_questions(triplets).number
 
 
@@ -128,8 +128,8 @@ def number_units(triplets: Triplets, unit: str | None = None) -> Index:
     ----------
     triplets : Triplets
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        By default screens where some have several answers (these are one choice), else
-        comparisons: a question that was asked twice is one unit.
+        By default screens if some have several answers (these are one choice), else comparisons:
+        a question that was asked twice is one unit.
     """
     unit = default_unit(triplets) if unit is None else unit
     if unit not in UNITS:
@@ -141,9 +141,8 @@ def number_units(triplets: Triplets, unit: str | None = None) -> Index:
     labels = triplets.screens if unit == "screen" else triplets.observers
     if labels is None:
         raise InputError(
-            f"unit={unit!r} keeps whole {unit}s together, but the answers do not say which {unit} "
-            f"they come from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
-            "another unit."
+            f"unit={unit!r} keeps {unit}s together, but the {unit}s of the answers are unknown: "
+            f"add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use another unit."
         )
     if unit == "screen":
         return triplets.number_screens()
@@ -151,46 +150,46 @@ def number_units(triplets: Triplets, unit: str | None = None) -> Index:
 
 
 def single_answers(triplets: Triplets, what: str) -> Index:
-    """The row of every single answer: votes are answers of their own.
+    """The row of every single answer: each vote is an answer.
 
     Parameters
     ----------
     triplets : Triplets
     what : str
-        What they are called, for the error where weights are not votes.
+        Their name, for the error if weights are not votes.
     """
     if triplets.weights is not None and triplets.votes is None:
         raise InputError(
-            f"the weights of {what} are not whole numbers, so they do not say how many answers "
-            "there were; give counts, or leave the weights out."
+            f"the weights of {what} are not whole numbers, so the number of answers is unknown; "
+            "give counts, or leave the weights out."
         )
     return triplets.each_vote()
 
 
 def default_unit(triplets: Triplets) -> str:
-    """Screens where some have several answers, else comparisons."""
+    """Screens if some have several answers, else comparisons."""
     return "screen" if triplets.shares_screens else "comparison"
 
 
 def deal(units: Index, k: int, rng: np.random.Generator) -> Index:
-    """The fold (m,), 0 to k − 1, of each row: whole units, about as many rows in every fold.
+    """The fold (m,), 0 to k − 1, of each row: whole units, with balanced numbers of rows.
 
     Parameters
     ----------
     units : (m,) integer array
-        As `number_units` returns them.
+        As returned by `number_units`.
     k : int
-        How many folds.
+        Number of folds.
     rng : numpy.random.Generator
     """
     count = int(units.max()) + 1
     if not 2 <= k <= count:
-        raise InputError(f"there are {count} units for {k} folds; use 2 to {count} folds.")
+        raise InputError(f"{k} folds of {count} units are impossible; use 2 to {count} folds.")
     sizes = np.bincount(units)
     order = rng.permutation(count)
     before = np.cumsum(sizes[order]) - sizes[order]
     fold = np.empty(count, dtype=np.int64)
-    # A unit goes where the middle of its rows falls; then no fold may stay empty.
+    # A unit goes into the fold of the middle of its rows; no fold may stay empty.
     fold[order] = ((before + 0.5 * sizes[order]) * k / sizes.sum()).astype(np.int64)
     if len(np.unique(fold)) < k:
         fold[order] = np.arange(count) * k // count

@@ -1,4 +1,4 @@
-"""Comparisons that were asked more than once: how answers differ, and the noise ceiling."""
+"""Repeated comparisons: how answers differ, and the noise ceiling."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ __all__ = [
     "tally",
 ]
 
-ENOUGH = 20  # comparisons that were asked twice, for a noise ceiling
+ENOUGH = 20  # repeated comparisons for a noise ceiling
 DROP = 1.9207  # of the log-likelihood at the ends of a 95 % interval: half the χ²₁ quantile
 CONCENTRATION = np.exp(np.linspace(-8.0, 8.0, 3201))
 
 
 class Prepared(NamedTuple):
-    """The answers, numbered: what everything here is counted from."""
+    """The answers with numbered questions and observers."""
 
     triplets: Triplets
-    votes: Index  # (m,) answers in a row; 1 where weights are no counts
-    question: Index  # (m,) the comparison, whichever way answered
+    votes: Index  # (m,) answers in a row; 1 if weights are not counts
+    question: Index  # (m,) the comparison, whatever the answer
     first: NDArray[np.bool_]  # (m,) which of the two ways
     observer: Index | None  # (m,) from 0
     labels: tuple[str, ...]  # of the observers
 
 
 def prepare(triplets: Triplets) -> Prepared:
-    """Number questions and observers, once."""
+    """Number questions and observers."""
     questions, votes = find_questions(triplets), triplets.votes
     known, observer = (
         ((), None)
@@ -71,7 +71,7 @@ def _are_votes(triplets: Triplets) -> bool:
 
 
 def _count_votes(prepared: Prepared) -> tuple[Index, Index]:
-    """Answers to each comparison one way, and in all; (Q,) each."""
+    """Answers to each comparison for its first pair, and in all; (Q,) each."""
     total = tally(prepared.question, prepared.votes)
     return tally(prepared.question, prepared.votes * prepared.first, len(total)), total
 
@@ -85,7 +85,7 @@ def tally(place: Index, amounts: NDArray[Any], size: int = 0) -> Index:
 
 
 class RepeatedVotes(NamedTuple):
-    """Comparisons that were answered more than once, in one orientation each."""
+    """Comparisons that were answered more than once, each in one orientation."""
 
     rows: Index  # (Q,) a row of the triplets that asks it
     near: Index  # (Q,) answers as in that row
@@ -93,7 +93,7 @@ class RepeatedVotes(NamedTuple):
 
 
 def repeated_votes(triplets: Triplets) -> RepeatedVotes | None:
-    """The comparisons that were answered at least twice; None where there are none."""
+    """The comparisons that were answered at least twice; None if there are none."""
     if not _are_votes(triplets):
         return None
     prepared = prepare(triplets)
@@ -113,10 +113,10 @@ class Disagreement(NamedTuple):
     Attributes
     ----------
     comparisons, pairs : int
-        How many comparisons have such pairs, and how many pairs there are.
+        Number of comparisons with such pairs, and of pairs.
     rate : float
-        Share of a comparison's pairs that differ, averaged over comparisons: one that was asked of
-        everybody counts once. ½ is what guessing gives; NaN where there is no pair.
+        Share of a comparison's pairs that differ, averaged over comparisons, so that one that was
+        asked often counts once. ½ for guessing; NaN if there is no pair.
     """
 
     comparisons: int
@@ -130,21 +130,21 @@ class Repeats(NamedTuple):
     Attributes
     ----------
     comparisons, answers : int
-        How many there are, and answers to them.
+        Their number, and the number of answers to them.
     contradicted : int
         Comparisons that were answered both ways.
     overall : Disagreement
         Of all answers to the same comparison.
     within, between : Disagreement or None
-        Both answers from one observer, or from two; None where observers are unknown.
+        Both answers from one observer, or from two; None if observers are unknown.
     between_same : Disagreement or None
-        ``between``, on comparisons that count in ``within``: these may be harder than the others.
+        ``between``, on the comparisons of ``within``: these may be harder than the others.
     ceiling : NoiseCeiling or None
-        How many such answers a model could predict that does not know who answers; None where
-        fewer than 20 comparisons were asked again.
+        The share of such answers that a model could predict without knowing who answers; None if
+        fewer than 20 comparisons were repeated.
     own_ceiling : NoiseCeiling or None
-        How many one could that does know, from comparisons that one observer answered more than
-        once; None where fewer than 20 were, or observers are unknown.
+        The same for a model that knows who answers, from comparisons that an observer answered
+        more than once; None if there are fewer than 20, or observers are unknown.
     """
 
     comparisons: int
@@ -159,7 +159,7 @@ class Repeats(NamedTuple):
 
 
 def find_repeats(prepared: Prepared) -> Repeats | str:
-    """What repeated comparisons say, or why they say nothing."""
+    """The analysis of repeated comparisons, or why there is none."""
     if not _are_votes(prepared.triplets):
         return "the weights are not whole numbers, so they do not count answers"
     near, total = _count_votes(prepared)
@@ -194,7 +194,7 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
 
 
 def _ceiling(near: Index, total: Index) -> NoiseCeiling | None:
-    """The noise ceiling, where enough was asked more than once."""
+    """The noise ceiling, if enough comparisons were repeated."""
     again = total > 1
     enough = np.count_nonzero(again) >= ENOUGH
     return noise_ceiling(near[again], total[again]) if enough else None
@@ -206,9 +206,9 @@ def by_observer(prepared: Prepared) -> tuple[Index, Index, Index]:
     Returns
     -------
     place : (m,) integer array
-        Where in the next two, of shape (P,), a row is counted.
+        The index into the next two at which a row is counted.
     near, total : (P,) integer array
-        Answers one way, and in all.
+        Answers for the first pair, and in all.
     """
     assert prepared.observer is not None
     keys = prepared.observer * (prepared.question.max() + 1) + prepared.question
@@ -218,7 +218,7 @@ def by_observer(prepared: Prepared) -> tuple[Index, Index, Index]:
 
 
 def answer_pairs(near: Index, total: Index) -> tuple[Index, Index]:
-    """Pairs of answers, ``near`` of ``total`` one way, and pairs that differ; (Q,) each."""
+    """Pairs among ``total`` answers, of which ``near`` agree, and differing pairs; (Q,) each."""
     return total * (total - 1) // 2, near * (total - near)
 
 
@@ -235,28 +235,27 @@ def _disagreement(pairs: Index, differing: Index) -> Disagreement:
 class NoiseCeiling:
     """The best that a model can do on comparisons like those that were repeated.
 
-    With the votes of several observers on each comparison, this is about models that do not know
-    who answers: one that does may do better. With votes of one observer each, it is about those.
+    With the votes of several observers on each comparison, it is the ceiling of models that do not
+    know who answers; with votes of one observer each, of models that do.
 
-    The probability that people call the first pair nearer differs from comparison to comparison;
-    over comparisons it is taken to be Beta(a, a), for which of two pairs comes first means nothing.
-    a is fitted to the votes (beta-binomial); intervals hold the a whose likelihood is within those
-    of a 95 % likelihood-ratio test.
+    Over comparisons, the probability that the first pair is called nearer is assumed to be
+    distributed as Beta(a, a), symmetric because the order of the pairs has no meaning. a is fitted
+    to the votes (beta-binomial); intervals are those of a 95 % likelihood-ratio test.
 
     Attributes
     ----------
     accuracy : float
-        E max(p, 1 − p) = ½ + 4⁻ᵃ / (a B(a, a)): the share of answers that one can predict.
+        E max(p, 1 − p) = ½ + 4⁻ᵃ / (a B(a, a)): the share of answers that can be predicted.
     log_loss : float
         E[−p log p − (1 − p) log(1 − p)] = ψ(2a + 1) − ψ(a + 1) nats per answer.
     accuracy_interval, log_loss_interval : (low, high)
     accuracy_bound : float
-        ½ + √E(p − ½)² = ½ + ½/√(2a + 1), which the first cannot exceed whatever the shape of the
-        distribution of p; two or three votes a comparison know its spread and little else.
+        ½ + √E(p − ½)² = ½ + ½/√(2a + 1), an upper bound of the accuracy whatever the distribution
+        of p; two or three votes per comparison determine its spread and little else.
     concentration : float
-        a; small where people agree.
+        a; small if people agree.
     n_comparisons : int
-        That were repeated.
+        Number of repeated comparisons.
     """
 
     accuracy: float
@@ -271,10 +270,11 @@ class NoiseCeiling:
         low, high = self.accuracy_interval
         least, most = self.log_loss_interval
         return (
-            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that takes the "
-            f"votes on each as alike can predict at most {self.accuracy:.1%} of such answers (95 % "
-            f"interval {low:.1%} to {high:.1%}; {self.accuracy_bound:.1%} whatever the shape), "
-            f"with a log-loss of at least {self.log_loss:.3f} ({least:.3f} to {most:.3f})"
+            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that does not "
+            f"distinguish their votes can predict at most {self.accuracy:.1%} of such answers "
+            f"(95 % interval {low:.1%} to {high:.1%}; {self.accuracy_bound:.1%} for any "
+            f"distribution), with a log-loss of at least {self.log_loss:.3f} "
+            f"({least:.3f} to {most:.3f})"
         )
 
 
@@ -287,11 +287,11 @@ def noise_ceiling(near: ArrayLike, total: ArrayLike) -> NoiseCeiling:
     near, total = np.asarray(near), np.asarray(total)
     if near.ndim != 1 or near.shape != total.shape or not (total > 1).any():
         raise InputError(
-            "a noise ceiling needs the votes on each comparison, of which some were asked twice "
-            f"or more; got shapes {near.shape} and {total.shape}."
+            "a noise ceiling needs the votes on each comparison, some of them repeated; got shapes "
+            f"{near.shape} and {total.shape}."
         )
     if not ((near >= 0) & (near <= total)).all():
-        raise InputError("votes for near must lie between 0 and all votes on the comparison.")
+        raise InputError("votes for near must be between 0 and the total votes on the comparison.")
     kinds, count = np.unique(np.stack([near, total - near], axis=1), axis=0, return_counts=True)
     k, rest = kinds.T[:, :, None]
     a = CONCENTRATION

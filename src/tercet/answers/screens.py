@@ -1,13 +1,13 @@
-"""Answers of one screen are one choice: how much each of its comparisons counts.
+"""Answers of one screen are one choice: the weight of each of its comparisons.
 
-Splitting a choice into comparisons miscounts its information. Under Luce's rule, by which the odds
-of a pair are proportional to its similarity, the comparisons of one choice or of a ranking point to
-the right map, but they are not independent: taken so they make the map look surer than it is, by a
-factor of m/2 in the information of one choice among m alternatives.
+Splitting a choice into comparisons overcounts its information. Under Luce's rule, by which the odds
+of a pair are proportional to its similarity, the comparisons of one choice or of a ranking give a
+consistent estimate, but they are not independent: treating them so makes the map look too certain,
+by a factor of m/2 in the information of one choice among m alternatives.
 
-The weight that repairs this is Godambe's w = H/J, with H the curvature and J the variance of the
+The weight that corrects this is Godambe's w = H/J, with H the curvature and J the variance of the
 score that all comparisons of a screen have together (Varin, Reid & Firth 2011, "An overview of
-composite likelihood methods"). Both are taken where nobody prefers anything, so that w depends on
+composite likelihood methods"). Both are evaluated at equal similarities, so that w depends on
 the screen alone and not on the map. There a comparison "pair a before pair b", with log p =
 log σ(u_a − u_b) and log-similarities u, has the score ½(e_a − e_b) and the curvature
 ¼(e_a − e_b)(e_a − e_b)ᵀ. For R comparisons the trace of the curvature is R/2, that of the variance
@@ -20,8 +20,8 @@ an odd one out (its alternatives are the three pairs), and 1 for a single compar
 that have no pair in common. If some rows of one choice are missing, the rest is a choice among
 fewer, and counts as such.
 
-Never is w above 1: comparisons that contradict each other (Σ may be 0), or that name only the
-neighbours in a ranking, are taken as independent.
+w is never above 1: comparisons that contradict each other (Σ may be 0), or that contain only the
+neighbours in a ranking, are treated as independent.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = ["need_screens", "screen_weights", "weigh_screens"]
 
 
 def screen_weights(triplets: Triplets) -> Floats:
-    """How much each comparison (m,) counts as a part of its screen, from 0 to 1.
+    """The weight of each comparison (m,) as a part of its screen, from 0 to 1.
 
     Parameters
     ----------
     triplets : Triplets
-        Their own weights play no part: a screen with three votes counts three times as much as
-        the same screen with one.
+        Their own weights are ignored: a screen with three votes counts three times as much as the
+        same screen with one.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def screen_weights(triplets: Triplets) -> Floats:
 
 
 def weigh_screens(triplets: Triplets) -> Triplets:
-    """The same answers, each screen with the weight of one choice; as they are without screens.
+    """The same answers, each screen with the weight of one choice; unchanged without screens.
 
     Parameters
     ----------
     triplets : Triplets
-        Not weighed before: this multiplies the weights they have.
+        Not weighed before: their own weights are multiplied.
     """
     if not triplets.shares_screens:
         return triplets
@@ -79,10 +79,10 @@ def weigh_screens(triplets: Triplets) -> Triplets:
 
 
 def need_screens(triplets: Triplets) -> None:
-    """Raise where the answers do not say which screen they come from."""
+    """Raise if the screens of the answers are unknown."""
     if triplets.screens is None:
         raise InputError(
-            "unit='screen' keeps all answers of a screen together, but the answers do not say "
-            "which screen they come from: add a column screen (in Python: Triplets(..., "
-            "screens=...)), or leave unit out."
+            "unit='screen' keeps all answers of a screen together, but the screens of the answers "
+            "are unknown: add a column screen (in Python: Triplets(..., screens=...)), or leave "
+            "unit out."
         )

@@ -22,12 +22,12 @@ BLOCK_ROWS = 2**17  # 1.5 MB as the engine reads them; the block of a row is par
 
 
 class Column(NamedTuple):
-    """Rows of numbers in a file, one after the other from some byte on."""
+    """Consecutive rows of numbers in a file, from some byte on."""
 
     path: str
     offset: int
     dtype: str
-    width: int  # numbers a row
+    width: int  # numbers per row
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """The rows from ``start`` up to ``stop``, (stop - start, width)."""
@@ -37,8 +37,8 @@ class Column(NamedTuple):
             found = np.fromfile(self.path, dtype, count, offset=skipped)
         except OSError as error:
             raise TercetError(
-                f"{self.path} can no longer be read: {error.strerror}. It must be there, under "
-                "this path, on every machine that computes."
+                f"{self.path} can no longer be read: {error.strerror}. It must exist under this "
+                "path on every machine that computes."
             ) from None
         if found.size < count:
             raise TercetError(
@@ -49,7 +49,7 @@ class Column(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """What a `StreamedTriplets` holds; see there."""
+    """The fields of `StreamedTriplets`."""
 
     comparisons: Column
     weights: Column | None
@@ -61,11 +61,11 @@ class Stream(NamedTuple):
 
 
 class StreamedTriplets:
-    """Answers on disk, checked once and read a block at a time; `tercet.open_triplets` makes them.
+    """Answers on disk, checked once and read in blocks, from `tercet.open_triplets`.
 
-    An estimator's ``fit`` and ``score`` and ``Bootstrap.fit`` take them like Triplets. A slice,
-    ``stream[:1000]``, is Triplets in memory. They hold no data, so they are quick to send to other
-    processes that see the same files.
+    An estimator's ``fit`` and ``score`` and ``Bootstrap.fit`` accept them like Triplets. A slice,
+    ``stream[:1000]``, is Triplets in memory. They contain no data, so they are cheap to send to
+    other processes that see the same files.
     """
 
     __slots__ = ("_stream",)
@@ -75,7 +75,7 @@ class StreamedTriplets:
 
     @property
     def n_objects(self) -> int:
-        """How many objects there are, mentioned or not."""
+        """Number of objects, mentioned or not."""
         return self._stream.n_objects
 
     @property
@@ -95,21 +95,21 @@ class StreamedTriplets:
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return -(-len(self) // BLOCK_ROWS)
 
     @property
     def least_weight(self) -> float:
-        """The smallest weight of an answer; 1 if they have none."""
+        """The smallest weight; 1 without weights."""
         return self._stream.least_weight
 
     @property
     def has_votes(self) -> bool:
-        """Whether weights are whole numbers, which count how often each answer was given."""
+        """Whether weights are whole numbers, which count answers."""
         return self._stream.weights is not None and self._stream.whole_weights
 
     def read(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """A block as the engine takes it: rows (b, 3) or (b, 4), weights (b,) or none (0,)."""
+        """A block for the engine: rows (b, 3) or (b, 4), weights (b,) or none (0,)."""
         start, stop = number * BLOCK_ROWS, min((number + 1) * BLOCK_ROWS, len(self))
         rows = self._objects(start, stop).astype(np.uint32, copy=False)
         weights = self._stream.weights
@@ -118,18 +118,18 @@ class StreamedTriplets:
     def _objects(self, start: int, stop: int) -> NDArray[Any]:
         """The objects of some rows, which were checked when the file was opened."""
         rows = self._stream.comparisons.read(start, stop)
-        # Of an object that is not there, compiled code would read beyond its arrays.
+        # For an invalid object, compiled code would read beyond its arrays.
         if rows.size and not (rows.min() >= 0 and rows.max() < self.n_objects):
             wrong = rows[(rows < 0) | (rows >= self.n_objects)][0]
             raise TercetError(
-                f"{self._stream.comparisons.path} has changed since it was checked: it now has "
-                f"the object {wrong}, of {self.n_objects}. Open the answers again; if this is a "
-                "copy in a folder that ends in .tercet, delete that folder first."
+                f"{self._stream.comparisons.path} has changed since it was checked: it contains "
+                f"the object {wrong}, but there are {self.n_objects}. Open the answers again; if "
+                "this is a copy in a folder that ends in .tercet, delete that folder first."
             )
         return rows
 
     def digest(self) -> str:
-        """Letters that differ where answers or weights differ; takes one pass."""
+        """A hash of answers and weights; takes one pass."""
         digest = hashlib.sha256(f"{self.shape}".encode())
         for number in range(self.n_blocks):
             for part in self.read(number):
@@ -137,16 +137,16 @@ class StreamedTriplets:
         return digest.hexdigest()
 
     def blocks(self) -> Iterator[Triplets]:
-        """One block after the other, as Triplets of all objects."""
+        """All blocks, as Triplets of all objects."""
         return (self[start:stop] for start, stop in self.spans())
 
     def spans(self) -> list[tuple[int, int]]:
-        """Where each block starts and stops."""
+        """Start and stop of each block."""
         cuts = [*range(0, len(self), BLOCK_ROWS), len(self)]
         return list(pairwise(cuts))
 
     def with_objects(self, n_objects: int | None) -> StreamedTriplets:
-        """The same answers about more objects; None leaves their number as it is."""
+        """The same answers with more objects; None keeps their number."""
         count = settle_n_objects(n_objects, self.names, self.n_objects)
         if count < self.n_objects:
             raise InputError(
@@ -159,24 +159,24 @@ class StreamedTriplets:
         return self._stream.length
 
     def __getitem__(self, rows: slice) -> Triplets:
-        """Rows next to each other, read into memory as Triplets."""
+        """Consecutive rows, read into memory as Triplets."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
-            raise IndexError(f"a stream is sliced, such as stream[:1000], not indexed by {rows!r}")
+            raise IndexError(f"a stream can only be sliced, such as stream[:1000], got {rows!r}")
         start, stop, _ = rows.indices(len(self))
         stop = max(start, stop)
-        held = self._stream
+        stream = self._stream
         array: Index = self._objects(start, stop).astype(np.int64)
-        weights = None if held.weights is None else held.weights.read(start, stop).ravel()
-        return restore(Fields(array, held.n_objects, held.names, None, None, weights))
+        weights = None if stream.weights is None else stream.weights.read(start, stop).ravel()
+        return restore(Fields(array, stream.n_objects, stream.names, None, None, weights))
 
     def __iter__(self) -> Iterator[Triplets]:
-        raise TypeError("a stream is gone through by blocks: for block in stream.blocks()")
+        raise TypeError("iterate over a stream by blocks: for block in stream.blocks()")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         raise TercetError(
-            "these answers are streamed from disk, and this needs all of them in memory. If they "
-            "fit, use stream[:]; else a part of them, such as stream[:1_000_000]. Estimators and "
-            "Bootstrap take the stream itself."
+            "these answers are streamed from disk, but this needs all of them in memory. If they "
+            "fit, use stream[:], else a part of them, such as stream[:1_000_000]. Estimators and "
+            "Bootstrap accept the stream itself."
         )
 
     def __reduce__(self) -> tuple[type[StreamedTriplets], tuple[Stream]]:
@@ -194,5 +194,5 @@ class StreamedTriplets:
 
 
 def blocks_of(triplets: Triplets | StreamedTriplets) -> Iterator[Triplets]:
-    """The blocks of a stream; Triplets in memory are one."""
+    """The blocks of a stream; Triplets in memory are one block."""
     return triplets.blocks() if isinstance(triplets, StreamedTriplets) else iter([triplets])

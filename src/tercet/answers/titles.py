@@ -1,4 +1,4 @@
-"""What the columns of a table are called, and what stands for a missing cell: one list of each."""
+"""The titles of columns, and the cells that stand for a missing value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXTRAS = {
     "response_time": "response_times",
 }
 
-# What else people call our columns, as `plain_title` has it; taken where a table has just one.
+# Synonyms of our titles, in the form of `plain_title`; used if a table has just one of them.
 ALSO = {
     "anchor": ("probe", "reference", "head", "target"),
     "near": ("nearer", "closer", "closest", "chosen", "positive", "winner"),
@@ -40,7 +40,7 @@ ALSO = {
     "weight": ("weights",),
     "count": ("counts",),
 }
-# Titles over the people who answered, in the same form; the first of them, if there are several.
+# Titles of the observers, in the same form, in order of preference.
 OBSERVERS = (
     *("observer", "observers", "observerid", "participant", "participants", "participantid"),
     *("participantnumber", "participantno", "participantnr", "participantcode", "subject"),
@@ -52,8 +52,8 @@ OBSERVERS = (
     # One person may have several of these.
     *("sessionid", "surveyround"),
 )
-TIME_WORDS = ("response_time", "response_time_ms")  # our words, in a map of columns
-# What titles say: "RT (ms)", "rt_ms", "response time [ms]", "Response.Time..s.", "reactionTimeMs".
+TIME_WORDS = ("response_time", "response_time_ms")  # our words, in a mapping of columns
+# Units of titles: "RT (ms)", "rt_ms", "response time [ms]", "Response.Time..s.", "reactionTimeMs".
 _UNITS = {
     **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 0.001),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
@@ -61,29 +61,29 @@ _UNITS = {
 _TIMES = ("rt", "responsetime", "reactiontime", "latency")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _GLUED = re.compile(r"(?<=rt)(?=ms$)", re.IGNORECASE)
-# What programs write where there is nothing, whatever the case.
+# What programs write for a missing value, in any case.
 _MISSING = {
     *("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil"),
     *("undefined", "#null!", "#value!", "#ref!", "#div/0!", "#num!", "#name?"),
 }
-_NAMES = ("Na", "Nan")  # so spelt it is sodium, or somebody
+_NAMES = ("Na", "Nan")  # in this spelling, sodium and a first name
 
 Blank = Callable[[int], bool]
 
 
 def plain_title(title: str) -> str:
-    """A title in lower case, without what stands between its words: "VP-Nr." becomes "vpnr"."""
+    """A title in lower case, letters and digits only: "VP-Nr." becomes "vpnr"."""
     return "".join(filter(str.isalnum, title.lower()))
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell is empty, or has what programs write for that, such as NA."""
+    """Whether a cell is empty or stands for a missing value, such as NA."""
     cell = cell.strip()
     return cell.lower() in _MISSING and cell not in _NAMES
 
 
 def find_observer(header: Sequence[str], is_blank: Blank = lambda _: False) -> int | None:
-    """The column of the people who answered, if there is one that is not all empty."""
+    """The column of the observers, if there is a nonempty one."""
     words = [plain_title(title) for title in header]
     for word in sorted(OBSERVERS.index(each) for each in set(words) if each in OBSERVERS):
         places = [i for i, each in enumerate(words) if each == OBSERVERS[word]]
@@ -100,8 +100,8 @@ def find_columns(
 ) -> tuple[tuple[int, ...], dict[str, int]]:
     """Find the columns of the comparison and the extras ("observers", …) in a table's header.
 
-    Our own words go before others that mean the same; ``is_blank(i)`` says whether a column is
-    all empty, as one of observers may be.
+    Our own words override synonyms; ``is_blank(i)`` says whether a column is empty, as that of
+    the observers may be.
     """
     words = [title.strip().lower() for title in header]
     for columns in COLUMNS.values():
@@ -128,7 +128,7 @@ def find_columns(
 
 
 def _place(header: Sequence[str], words: Sequence[str], word: str) -> int | None:
-    """Where one of our words is, or the one title that means the same."""
+    """The place of one of our words, or of its only synonym."""
     own = [i for i, each in enumerate(words) if each == word]
     if len(own) > 1:
         raise _twice(header, own[0])
@@ -141,14 +141,14 @@ def _place(header: Sequence[str], words: Sequence[str], word: str) -> int | None
 def _twice(header: Sequence[str], place: int) -> InputError:
     found = listed(header)
     return InputError(
-        f"the column {header[place].strip()!r} is there twice (columns found: {found})."
+        f"the column {header[place].strip()!r} occurs twice (columns found: {found})."
     )
 
 
 def find_times(header: Sequence[str]) -> int | None:
-    """The place of the response times: our word, or the one title that names them and their unit.
+    """The place of the response times: our word, or the only title that names them and their unit.
 
-    A title such as "rt" alone does not tell milliseconds from seconds, and is not taken.
+    A title such as "rt" alone does not distinguish milliseconds from seconds, and is not used.
     """
     words = [title.lower() for title in header]
     for word in TIME_WORDS:
@@ -161,12 +161,12 @@ def find_times(header: Sequence[str]) -> int | None:
 
 
 def _words(title: str) -> list[str]:
-    """The words of a title in lower case, whatever stands between them: "rtMs" has two."""
+    """The words of a title in lower case: "rtMs" has two."""
     return [word.lower() for word in _WORD.findall(_GLUED.sub(" ", title))]
 
 
 def time_unit(title: str) -> float | None:
-    """How many seconds the unit has that ends a title, such as .001 for "RT (ms)"."""
+    """The unit at the end of a title in seconds, such as .001 for "RT (ms)"."""
     words = _words(title)
     return _UNITS.get(words[-1]) if len(words) > 1 else None
 

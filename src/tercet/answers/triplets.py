@@ -1,4 +1,4 @@
-"""Triplets: the answers people gave, checked once and then trusted."""
+"""Triplets: answers, checked once and then trusted."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tercet.text import counted, listing
 
 __all__ = ["Triplets", "as_triplets"]
 
-_NUMBERS_A_VOTE = 4  # held at once, roughly, by whoever takes votes one by one
+_NUMBERS_A_VOTE = 4  # in memory at once, roughly, if votes are repeated
 
 
 class Triplets:
-    """Comparisons of distances that observers made: validated, immutable, sliceable.
+    """Comparisons of distances made by observers: validated, immutable, sliceable.
 
-    Repeated and contradicting answers are data: they are allowed and kept.
+    Repeated and contradicting answers are data, and are kept.
 
     Parameters
     ----------
@@ -43,21 +43,21 @@ class Triplets:
         Rows (anchor, near, far), "anchor is closer to near than to far", or rows (a, b, c, d),
         "a–b is closer than c–d", as numbers from 0 or as names. A data frame has columns of
         these names, and may have observer, screen, response_time, and weight or count; other
-        columns are ignored. As in files, observers may be called participant, subject_id or the
-        like, and anchor, near and far probe, closer and farther or the like.
+        columns are ignored. As in files, usual synonyms are accepted: participant or subject_id
+        for observer; probe, closer and farther for anchor, near and far.
     n_objects : int, optional
-        How many objects there are; by default the largest number plus one.
+        Number of objects; by default the largest number plus one.
     names : sequence of str, optional
         The name of every object. By default the names that occur, "img2" before "img10".
     observers : array-like of shape (m,), optional
-        Who gave each answer. Like the next three it goes before a column of a data frame.
+        Who gave each answer. Like the next three it overrides a column of a data frame.
     screens : array-like of shape (m,), optional
-        The screen of choices each answer comes from: answers from one screen are one choice.
-        The same label of two observers is two screens, so that each may count their own from 1.
+        The screen of each answer: answers from one screen are one choice. The same label of two
+        observers means two screens.
     weights : array-like of shape (m,), optional
         Positive weights, or how often each answer was given.
     response_times : array-like of shape (m,), optional
-        Seconds that each answer took, NaN where unknown.
+        Seconds that each answer took, NaN if missing.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Triplets:
 
     @property
     def n_objects(self) -> int:
-        """How many objects there are, mentioned or not."""
+        """Number of objects, mentioned or not."""
         return self._fields.n_objects
 
     @property
@@ -113,14 +113,14 @@ class Triplets:
 
     @property
     def shares_screens(self) -> bool:
-        """Whether some screen has several answers: they are one choice."""
+        """Whether some screen has several answers, which are one choice."""
         numbers = self.number_screens()
         return len(numbers) > 0 and int(numbers.max()) + 1 < len(self)
 
     def number_screens(self) -> Index:
-        """Return the screen of each answer (m,), numbered from 0: those of an observer are apart.
+        """Return the screen of each answer (m,), numbered from 0 over all observers.
 
-        Without screens every answer is one of its own.
+        Without screens every answer is its own screen.
         """
         if self.screens is None:
             return np.arange(len(self))
@@ -138,12 +138,12 @@ class Triplets:
 
     @property
     def response_times(self) -> NDArray[np.float64] | None:
-        """Seconds that each answer took, NaN where unknown; None if none is known."""
+        """Seconds that each answer took, NaN if missing; None if all are."""
         return self._fields.response_times
 
     @property
     def votes(self) -> Index | None:
-        """How often each answer was given (m,), where all weights are whole numbers; else None."""
+        """How often each answer was given (m,), if all weights are whole numbers, else None."""
         weights = self.weights
         if weights is None or (np.floor(weights) != weights).any():
             return None
@@ -151,11 +151,11 @@ class Triplets:
 
     @property
     def n_answers(self) -> int:
-        """How many answers were given: as many as rows, or votes where weights count them."""
+        """Number of answers: rows, or votes if weights count them."""
         return len(self) if self.votes is None else int(self.votes.sum())
 
     def each_vote(self) -> Index:
-        """Return the row of every single answer: one with three votes is there three times."""
+        """Return the row of every single answer: one with three votes occurs three times."""
         need_votes(self)
         rows = np.arange(len(self))
         return rows if self.votes is None else np.repeat(rows, self.votes)
@@ -190,7 +190,7 @@ class Triplets:
         Parameters
         ----------
         comparisons : array-like of shape (m, 3) or (m, 4), data frame, or Triplets
-            Named Triplets are matched by name, whatever the order of their own names.
+            Named Triplets are matched by name.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class Triplets:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the chosen rows as Triplets (`T[:, 0]` and other columns: as a plain array)."""
+        """Return the chosen rows as Triplets (columns such as `T[:, 0]` as an array)."""
         if isinstance(key, tuple):
             if len(key) != 2 or not (key[1] is Ellipsis or key[1] == slice(None)):
                 return self.array[key]
@@ -235,7 +235,7 @@ class Triplets:
         return all(map(_same, *zip(*fields, strict=True)))
 
     def __reduce__(self) -> tuple[Callable[[Fields], Triplets], tuple[Fields]]:
-        return restore, (self._fields,)  # freezes again: a pickled array comes back writable
+        return restore, (self._fields,)  # freezes again: an unpickled array is writable
 
     def __repr__(self) -> str:
         kind = "quadruplet" if self.is_quadruplets else "triplet"
@@ -251,7 +251,7 @@ class Triplets:
 
 
 def _same(mine: Any, theirs: Any) -> bool:
-    """Whether two fields are equal; unknown response times equal each other."""
+    """Whether two fields are equal; missing response times equal each other."""
     numbers = all(isinstance(a, np.ndarray) and a.dtype.kind == "f" for a in (mine, theirs))
     return np.array_equal(mine, theirs, equal_nan=numbers)
 
@@ -264,19 +264,19 @@ def _freeze(fields: Fields) -> Fields:
 
 
 def restore(fields: Fields) -> Triplets:
-    """Make Triplets of fields that were checked before."""
+    """Make Triplets from checked fields."""
     triplets = Triplets.__new__(Triplets)
     triplets._fields = _freeze(fields)
     return triplets
 
 
 def need_votes(triplets: Triplets) -> None:
-    """Raise an error where the answers, votes one by one, would not fit into memory."""
+    """Raise an error if the single votes would not fit into memory."""
     need_memory(
         _NUMBERS_A_VOTE * triplets.n_answers,
-        "Weights that are whole numbers count answers, and to take all "
-        f"{triplets.n_answers} of them one by one",
-        "give smaller counts or, where the weights do not count answers, divide all of them by the "
+        "Weights that are whole numbers count answers, and repeating all "
+        f"{triplets.n_answers} of them",
+        "give smaller counts or, if the weights do not count answers, divide all of them by the "
         "same number",
     )
 
@@ -292,18 +292,18 @@ def _as_rows(key: Any) -> slice | Array:
         return rows
     if rows.ndim == 0 and rows.dtype.kind in "iu":
         return rows[np.newaxis]
-    raise IndexError(f"rows are chosen by an int, a slice, integers or a mask, not by {key!r}")
+    raise IndexError(f"rows are selected by an int, a slice, integers or a mask, got {key!r}")
 
 
 def as_triplets(answers: Any, n_objects: int | None = None) -> Triplets:
-    """Return Triplets as they are, or make them of whatever `Triplets` accepts.
+    """Return Triplets unchanged, or make them from anything that `Triplets` accepts.
 
     Parameters
     ----------
     answers : Triplets, array-like or data frame
         The comparisons.
     n_objects : int, optional
-        How many objects there are; more than the Triplets have is fine if they have no names.
+        Number of objects; may exceed that of Triplets without names.
     """
     if not isinstance(answers, Triplets):
         return Triplets(answers, n_objects=n_objects)

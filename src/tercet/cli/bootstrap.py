@@ -1,4 +1,4 @@
-"""``tercet bootstrap``: many maps, each of a resample of the answers."""
+"""``tercet bootstrap``: maps of resamples of the answers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet bootstrap answers.csv -o map.npz               200 resamples, the recommended model
 tercet bootstrap answers.csv --model soe              any other model
-tercet bootstrap answers.csv --unit observer          of observers: is it true of other people?
-tercet bootstrap answers.csv --paper --csv            the paper's settings; points as CSV
+tercet bootstrap answers.csv --unit observer          resample observers: does it hold for others?
+tercet bootstrap answers.csv --paper --csv            settings of the paper; points as CSV
 """
 
 
@@ -38,17 +38,18 @@ def add_to(commands: Any) -> None:
         commands,
         "bootstrap",
         run,
-        help="a map with error bars from resamples of the answers; takes every model",
+        help="a map with error bars from resamples of the answers, for every model",
         description=(
-            "Embed many resamples of the answers; how the maps differ says how sure they are. The "
-            "default is the crowd kernel, its exponent and mu where the answers put them. Takes "
-            "every model, and resamples of observers or screens where answers belong together."
+            "Embed many resamples of the answers; the spread of the maps measures their "
+            "uncertainty. The default model is the crowd kernel with exponent and mu estimated "
+            "from the answers. Every model can be used, and observers or screens can be resampled "
+            "instead of answers."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
     add_model(parser, "ckl, with --paper ste")
-    add_penalty_option(parser, ", and with --paper; with --model only")
+    add_penalty_option(parser, " and with --paper; only with --model")
     parser.add_argument(
         "--samples", type=several, metavar="N", help="resamples (default: 200; 100 with --model)"
     )
@@ -56,15 +57,15 @@ def add_to(commands: Any) -> None:
         "--fraction",
         type=share_of_one,
         metavar="R",
-        help="share of the answers in each; below 1 without replacement (default: 1)",
+        help="share of the answers in each resample; below 1 without replacement (default: 1)",
     )
     parser.add_argument(
         "--unit",
         choices=("answer", "observer", "screen"),
-        help="what is drawn (default: screens where some have several answers, else answers)",
+        help="what is resampled (default: screens if some have several answers, else answers)",
     )
     parser.add_argument(
-        "--paper", action="store_true", help="the paper's settings: 20 subsamples of 40 %%"
+        "--paper", action="store_true", help="settings of the paper: 20 subsamples of 40 %%"
     )
     add_out(parser, "all maps (npz)")
     add_checkpoint(parser)
@@ -85,12 +86,11 @@ def run(options: argparse.Namespace) -> int:
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if options.paper and (changes or options.penalty):
-        raise InputError("--paper settles --samples, --fraction, --unit and --penalty; leave them.")
+        raise InputError("--paper sets --samples, --fraction, --unit and --penalty; omit them.")
     if options.model is None and options.penalty is not None and not options.paper:
-        raise InputError("--penalty is for a --model; the recommended one has its own.")
+        raise InputError("--penalty needs --model; the recommended model has its own penalty.")
     triplets = load_answers(options).triplets
-    kept = {"checkpoint": options.checkpoint, "device": options.device}
-    effort = effort_of(options) | kept
+    effort = effort_of(options) | {"checkpoint": options.checkpoint, "device": options.device}
     if options.paper:
         maker = Bootstrap.paper(penalised(options.model or "ste", options.dim, 0.0), **effort)
     elif options.model is None:
@@ -102,11 +102,14 @@ def run(options: argparse.Namespace) -> int:
     save_map(options, ensemble)
     settings = ensemble.provenance["settings"]
     model, count, unit = (settings[name] for name in ("estimator", "n_samples", "unit"))
-    known = ""
+    learned = ""
     if options.model is None and not options.paper:
-        known = f" with exponent {model['exponent']:.3g} and mu {model['mu']:.3g}"
-    made = f"{model['class']}{known}, {count} resamples of {maker.fraction:.0%} of the {unit}s"
+        learned = f" with exponent {model['exponent']:.3g} and mu {model['mu']:.3g}"
     failed = f" ({maker.n_failed_} could not be fitted)" if maker.n_failed_ else ""
+    sentence = (
+        f"{model['class']}{learned}, {count} resamples of {maker.fraction:.0%} of the "
+        f"{unit}s{failed}."
+    )
     more = {
         "model": model["class"],
         "penalty": model.get("penalty", 0.0),
@@ -115,5 +118,5 @@ def run(options: argparse.Namespace) -> int:
         "unit": unit,
         "n_failed": maker.n_failed_,
     }
-    emit(options, describe_map(options, ensemble, [f"{made}{failed}."], more))
+    emit(options, describe_map(options, ensemble, [sentence], more))
     return 0

@@ -1,4 +1,4 @@
-"""``tercet check``: what can be said of the answers before anything is embedded."""
+"""``tercet check``: the quality of the answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tercet.cli.output import Result, emit
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet check answers.csv        gaps, repeats, contradictions, observers who guess
-tercet check answers.csv --csv  one line for each observer
+tercet check answers.csv        gaps, repeats, contradictions, guessing
+tercet check answers.csv --csv  one row per observer
 """
 
 
@@ -23,11 +23,10 @@ def add_to(commands: Any) -> None:
         commands,
         "check",
         run,
-        help="look at the answers: gaps, contradictions, observers who guess",
+        help="check the answers: gaps, contradictions, guessing",
         description=(
-            "Say what can be said of the answers before anything is embedded: how many there are, "
-            "what they leave open, how often people contradict each other and themselves, and who "
-            "looks like guessing."
+            "Check the answers before making a map: how many there are, what is missing, how often "
+            "observers contradict each other and themselves, and who may be guessing."
         ),
         examples=EXAMPLES,
     )
@@ -38,17 +37,17 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the answers and print what was found."""
+    """Check the answers and print the result."""
     from tercet.uses.quality import check_answers
 
     reading = load_answers(options)
-    found = check_answers(reading.triplets, catch=reading.catch, random_state=options.seed)
+    quality = check_answers(reading.triplets, catch=reading.catch, random_state=options.seed)
     record = {
         "file": str(options.file),
         "format": reading.format,
         "read": reading.sentences(),
         "skipped": [dataclasses.asdict(each) for each in reading.skipped],
-        **found.as_dict(),
+        **quality.as_dict(),
     }
-    emit(options, Result(str(found), record, found.records()))
+    emit(options, Result(str(quality), record, quality.records()))
     return 0

@@ -1,4 +1,4 @@
-"""What the commands share: how they are declared, their common options, and how they read files.
+"""What the commands share: their declaration, common options, and reading of files.
 
 Nothing heavy is imported before a command runs, so that ``tercet --help`` is quick.
 """
@@ -59,7 +59,7 @@ LARGEST = 10**9  # count of anything
 
 
 class Formatter(argparse.HelpFormatter):
-    """Help that keeps lists as they are, and names an option's value once: ``-o, --out FILE``."""
+    """Help that keeps indented lists, and names an option's value once: ``-o, --out FILE``."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         filled = [
@@ -101,7 +101,7 @@ def add_command(
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """The file of answers of a command, and how to read it."""
+    """FILE and the options for reading it."""
     parser.add_argument("file", metavar="FILE", type=input_file, help="the answers")
     group = add_format(parser)
     add_names(group)
@@ -109,69 +109,69 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """How to read files of answers whose objects are known from a map."""
+    """The options for reading a file, except `add_names` and `add_leave_out`."""
     group = parser.add_argument_group("reading the file")
     group.add_argument(
         "--format",
         metavar="NAME",
-        help="its format, where it is not to be recognised; 'tercet convert --formats' lists them",
+        help="file format (default: detected); 'tercet convert --formats' lists them",
     )
     group.add_argument(
         "--columns",
         metavar="MAP",
         type=columns,
-        help="which columns are what, such as anchor=probe,near=chosen,far=other",
+        help="names of the columns, such as anchor=probe,near=chosen,far=other",
     )
     group.add_argument(
         "--skip-invalid",
         action="store_true",
-        help="leave out rows that cannot be answers, counted and listed, instead of stopping",
+        help="skip and list invalid rows instead of stopping at the first",
     )
     group.add_argument(
         "--max-size",
         metavar="SIZE",
         type=size,
-        help="the most to read of a file, unpacked if it is packed, such as 4G (default: 2G)",
+        help="largest file to read, after decompression, such as 4G (default: 2G)",
     )
     return group
 
 
 def add_names(group: argparse._ArgumentGroup) -> None:
-    """``--names``: what the objects are called."""
+    """``--names``."""
     group.add_argument(
         "--names",
         metavar="FILE",
         type=input_file,
-        help="the names of all objects, one a line, where some may not occur or the order matters",
+        help="names of all objects, one per line, to set their order or add some without answers",
     )
 
 
 def add_leave_out(group: argparse._ArgumentGroup) -> None:
-    """``--leave-out``: for every command that reads answers."""
+    """``--leave-out``."""
     group.add_argument(
         "--leave-out",
         metavar="OBSERVERS",
         type=words,
         default=(),
-        help="observers whose answers are left out, with commas between them",
+        help="observers whose answers are left out, separated by commas",
     )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
-    """``--seed``: the same command gives the same result, unless told otherwise."""
+    """``--seed``; it has a default, so that the same command gives the same result."""
     parser.add_argument(
         "--seed",
         type=natural_number,
         default=0,
         metavar="N",
-        help="of all that is random; the same seed gives the same result (default: 0)",
+        help="random seed (default: 0)",
     )
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """``--quiet``."""
     parser.add_argument(
-        "--quiet", action="store_true", help="no progress bar and no remarks; warnings stay"
+        "--quiet", action="store_true", help="no progress bar and no messages except warnings"
     )
 
 
@@ -182,20 +182,20 @@ def add_effort(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=jobs,
         metavar="N",
-        help="threads, all cores by default; the result does not depend on it",
+        help="number of threads (default: all cores); does not change the result",
     )
     add_quiet(parser)
 
 
 def add_form(parser: argparse.ArgumentParser) -> None:
-    """``--json`` or ``--csv`` instead of a table for people."""
+    """``--json`` and ``--csv``."""
     forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="print one JSON object instead")
-    forms.add_argument("--csv", action="store_true", help="print the table as CSV instead")
+    forms.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    forms.add_argument("--csv", action="store_true", help="print the table as CSV instead of text")
 
 
 def add_out(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
-    """``-o``: a file to write."""
+    """``-o``."""
     parser.add_argument(
         "-o",
         "--out",
@@ -207,22 +207,22 @@ def add_out(parser: argparse.ArgumentParser, what: str, *, required: bool = Fals
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
-    """``--checkpoint``: a file that keeps what is done."""
+    """``--checkpoint``."""
     parser.add_argument(
         "--checkpoint",
         type=output_file,
         metavar="FILE",
-        help="keep what is done in FILE; the same command goes on from there after an interruption",
+        help="save progress to FILE; after an interruption, the same command resumes from it",
     )
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """``--device``: what computes."""
+    """``--device``."""
     parser.add_argument(
         "--device",
         choices=("cpu", "gpu", "auto"),
         default="cpu",
-        help="what computes; gpu needs tercet[gpu] (default: cpu)",
+        help="compute on the CPU or a GPU; gpu needs tercet[gpu] (default: cpu)",
     )
 
 
@@ -232,7 +232,7 @@ def progress_of(options: argparse.Namespace) -> bool | None:
 
 
 def effort_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options of `add_effort` are called in Python."""
+    """The options of `add_effort` as keyword arguments."""
     return {
         "n_jobs": options.jobs,
         "random_state": options.seed,
@@ -264,12 +264,12 @@ def _whole(text: str, least: int, must: str) -> int:
 
 
 def count(text: str) -> int:
-    """A positive whole number, for which there might be memory."""
+    """A positive whole number."""
     return _whole(text, 1, "a whole number from 1 to a billion")
 
 
 def several(text: str) -> int:
-    """A count of two or more: one draw knows no uncertainty."""
+    """A count of two or more: one draw has no uncertainty."""
     return _whole(text, 2, "a whole number from 2 to a billion")
 
 
@@ -294,41 +294,41 @@ def share_of_one(text: str) -> float:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Words with commas between them; none for an empty text or "none"."""
-    found = tuple(word.strip() for word in text.split(","))
-    if found in (("",), ("none",)):
+    """Words separated by commas; none for an empty text or "none"."""
+    parts = tuple(word.strip() for word in text.split(","))
+    if parts in (("",), ("none",)):
         return ()
-    if "" in found:
+    if "" in parts:
         raise argparse.ArgumentTypeError(f"there is an empty word in {text!r}")
-    return found
+    return parts
 
 
 def dimensions(text: str) -> list[int]:
     """Numbers such as ``1-6``, ``1,2,3`` or ``1-3,5``."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
         low = count(first)
         high = count(last) if dash else low
         if high < low or high > 1000:
-            raise argparse.ArgumentTypeError(f"{part!r} is no range such as 1-6")
-        found += range(low, high + 1)
-    return found
+            raise argparse.ArgumentTypeError(f"{part!r} is not a range such as 1-6")
+        numbers += range(low, high + 1)
+    return numbers
 
 
 def columns(text: str) -> dict[str, str]:
-    """A map such as ``anchor=probe,near=chosen``, our words first; as in CSV, quotes join."""
-    found: dict[str, str] = {}
+    """A mapping such as ``anchor=probe,near=chosen``, our words first; quotes work as in CSV."""
+    titles: dict[str, str] = {}
     for part in next(csv.reader([text]), [""]):
         word, sign, title = (piece.strip() for piece in part.partition("="))
         if not (word and sign and title):
             raise argparse.ArgumentTypeError(
-                f"{part!r} is no pair such as anchor=probe; write WORD=COLUMN,WORD=COLUMN,…"
+                f"{part!r} is not a pair such as anchor=probe; write WORD=COLUMN,WORD=COLUMN,…"
             )
-        if word in found:
-            raise argparse.ArgumentTypeError(f"{word!r} is there twice")
-        found[word] = title
-    return found
+        if word in titles:
+            raise argparse.ArgumentTypeError(f"{word!r} occurs twice")
+        titles[word] = title
+    return titles
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def load_answers(
     *,
     all_known: bool = True,
 ) -> Reading:
-    """Read the file of a command, and say what was recognised and what was left out.
+    """Read the file of a command, and report what was detected and what was left out.
 
     Parameters
     ----------
@@ -350,9 +350,9 @@ def load_answers(
     path : path, optional
         Another file; by default ``options.file``.
     names : sequence of str, optional
-        The objects, where they are known; by default those of ``options.names``, if given.
+        The objects, if known; by default those of ``options.names``.
     all_known : bool
-        Whether the file must know all observers that are to be left out.
+        Whether the file must contain all observers that are to be left out.
     """
     from tercet.io import read_file
 
@@ -372,7 +372,7 @@ def load_answers(
 
 
 def leave_out(options: argparse.Namespace, reading: Reading, *, all_known: bool = True) -> Reading:
-    """What was read without the observers of ``--leave-out``, or those of them that it knows."""
+    """What was read, without the observers of ``--leave-out``."""
     left = options.leave_out
     if not all_known:
         observers = reading.triplets.observers
@@ -382,7 +382,7 @@ def leave_out(options: argparse.Namespace, reading: Reading, *, all_known: bool 
 
 
 def tell(options: argparse.Namespace, reading: Reading) -> None:
-    """Say what was recognised and what was left out; the latter also if ``--quiet``."""
+    """Report what was detected and what was left out; the latter also if ``--quiet``."""
     if options.quiet:
         reading.warn()
     for sentence in reading.sentences():
@@ -394,10 +394,10 @@ def read_names(path: Path) -> Sequence[str]:
     from tercet.errors import InputError
     from tercet.io.inputfile import InputFile
 
-    lines = io.StringIO(InputFile(path).text, newline=None)  # ends of lines, and no other marks
+    lines = io.StringIO(InputFile(path).text, newline=None)  # splits at ends of lines only
     names = [line.strip() for line in lines if line.strip()]
     if not names:
-        raise InputError(f"{path} is empty; it should have the name of an object on every line.")
+        raise InputError(f"{path} is empty; it should contain the name of one object per line.")
     return names
 
 
@@ -416,15 +416,15 @@ def load_map(path: Path) -> Ensemble:
         raise InputError(f"{path} is a folder; give a file in it.")
     if not read_start(path).startswith(b"PK\x03\x04"):
         raise InputError(
-            f"{path} is no map. If it holds answers, make a map of them first: tercet posterior "
-            f"{path} -o map.npz."
+            f"{path} is not a map. If it contains answers, make a map of them first: "
+            f"tercet posterior {path} -o map.npz."
         )
     ensemble = Ensemble.load(path)
-    found = recorded_diagnostics(ensemble.provenance)
-    if found is not None and found.problems:
+    diagnostics = recorded_diagnostics(ensemble.provenance)
+    if diagnostics is not None and diagnostics.problems:
         warnings.warn(
-            f"{path} comes from chains that have not converged ({'; '.join(found.problems)}): what "
-            "it says is provisional.",
+            f"{path} comes from chains that have not converged "
+            f"({'; '.join(diagnostics.problems)}): results from it are provisional.",
             ConvergenceWarning,
             stacklevel=2,
         )

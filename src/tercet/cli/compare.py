@@ -1,4 +1,4 @@
-"""``tercet compare``: which model predicts people's answers best."""
+"""``tercet compare``: which model predicts held-out answers best."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["add_to", "run"]
 
 EXAMPLES = """
 tercet compare answers.csv --models ste,tste,ckl           three models
-tercet compare answers.csv --models ste,ckl+exponent+mu    one that learns its exponent and mu
+tercet compare answers.csv --models ste,ckl+exponent+mu    learn exponent and mu
 """
 
 
@@ -34,11 +34,11 @@ def add_to(commands: Any) -> None:
         commands,
         "compare",
         run,
-        help="which model predicts people's answers best, and whether it fits",
+        help="which model predicts held-out answers best, and whether it fits",
         description=(
-            "Compare models by how well they predict answers that they have not seen, and say "
-            "which are distinguishable. Where questions were asked more than once, also whether a "
-            "model fits, and how well any could."
+            "Compare models by how well they predict held-out answers, and say which of them are "
+            "distinguishable. If questions were repeated, also test whether each model fits, and "
+            "estimate the noise ceiling."
         ),
         examples=EXAMPLES,
     )
@@ -47,8 +47,8 @@ def add_to(commands: Any) -> None:
         "--models",
         type=words,
         metavar="LIST",
-        help="of ste, tste, ckl, gnmds, soe; after plus signs what is learned (default: ste, tste, "
-        "ckl, ste+lapse, ckl+exponent+mu, ckl+exponent+mu+lapse)",
+        help="models among ste, tste, ckl, gnmds, soe, with learned parameters after plus signs "
+        "(default: ste, tste, ckl, ste+lapse, ckl+exponent+mu, ckl+exponent+mu+lapse)",
     )
     parser.add_argument(
         "--dim", type=count, default=2, metavar="N", help="dimensions of the maps (default: 2)"
@@ -57,21 +57,23 @@ def add_to(commands: Any) -> None:
         "--holdout",
         type=input_file,
         metavar="FILE",
-        help="answers to predict, instead of leaving some out",
+        help="answers to predict, instead of holding some out",
     )
     parser.add_argument(
         "--method",
         choices=("loo", "kfold"),
         default="loo",
-        help="leave out units one by one, or whole folds of them (default: loo)",
+        help="leave-one-out or cross-validation (default: loo)",
     )
     parser.add_argument(
         "--unit",
         choices=("answer", "comparison", "screen", "observer"),
-        help="what is left out together (default: screens where some have several answers, "
+        help="what is held out together (default: screens if some have several answers, "
         "else comparisons)",
     )
-    parser.add_argument("--folds", type=count, default=5, metavar="N", help="default: 5")
+    parser.add_argument(
+        "--folds", type=count, default=5, metavar="N", help="folds of kfold (default: 5)"
+    )
     add_out(parser, "the table as CSV")
     add_effort(parser)
     add_form(parser)
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.uses.compare import compare_models
 
     if options.models == ():
-        raise InputError("--models names none; give at least one, such as --models ste,ckl.")
+        raise InputError("--models is empty; give at least one, such as --models ste,ckl.")
     models = options.models and [make_model(text, options.dim) for text in options.models]
     triplets = load_answers(options).triplets
     holdout = None

@@ -15,12 +15,12 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet convert answers.csv answers.npz       as arrays, for Python
 tercet convert answers.csv table.tsv.gz      a tidy table with tabs, compressed
-tercet convert --formats                     all formats, and what they are recognised by
+tercet convert --formats                     all formats, and how they are detected
 """
 
 
 class _ListFormats(argparse.Action):
-    """``--formats``: list them and stop."""
+    """``--formats``: list them and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from tercet.io import FORMATS
@@ -28,7 +28,7 @@ class _ListFormats(argparse.Action):
         lines = [
             [each.name, each.title, "yes" if each.write else "", each.looks] for each in FORMATS
         ]
-        say(Table("", ["name", "reads", "writes", "recognised by"], lines).text())
+        say(Table("", ["name", "reads", "writes", "detected by"], lines).text())
         parser.exit()
 
 
@@ -40,25 +40,25 @@ def add_to(commands: Any) -> None:
         run,
         help="read answers in any known format and write them in another",
         description=(
-            "Read answers in any known format and write them in another. The format of the new "
-            "file is that of its ending: .csv, .tsv (and .gz after it) for a tidy table, .npy or "
-            ".npz for arrays, .parquet."
+            "Read answers in any known format and write them in another. The ending of OUT "
+            "determines its format: .csv, .tsv, .csv.gz or .tsv.gz for a tidy table, .npy or .npz "
+            "for arrays, .parquet."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
     parser.add_argument("out", metavar="OUT", type=output_file, help="the file to write")
-    parser.add_argument("--to", metavar="NAME", help="its format, where the ending does not say it")
-    parser.add_argument("--formats", action=_ListFormats, nargs=0, help="list all formats and stop")
+    parser.add_argument("--to", metavar="NAME", help="format of OUT (default: from its ending)")
+    parser.add_argument("--formats", action=_ListFormats, nargs=0, help="list all formats and exit")
     add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, write, and say what was written."""
+    """Read and write."""
     from tercet.io import write_triplets
     from tercet.io.formats import find_writer
 
-    find_writer(options.out, options.to)  # says now that there is none
+    find_writer(options.out, options.to)  # raises now if there is none
     reading = load_answers(options)
     write_triplets(reading.triplets, options.out, options.to)
     note(options, f"Written: {len(reading.triplets)} answers to {options.out}.")

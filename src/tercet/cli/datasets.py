@@ -1,4 +1,4 @@
-"""``tercet datasets``: people's answers and the paper's features, as files."""
+"""``tercet datasets``: public data sets as files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet datasets                             what there is
-tercet datasets breast_cancer -o cells.csv  features and classes; it needs no download
+tercet datasets                             list all data sets
+tercet datasets breast_cancer -o cells.csv  features and classes; needs no download
 tercet datasets cars -o cars.csv            people's answers about 60 cars
 tercet datasets mlds --which kk2 -o kk.csv --stimuli values.csv
 """
@@ -30,22 +30,22 @@ def add_to(commands: Any) -> None:
         commands,
         "datasets",
         run,
-        help="list public sets of answers, or write one to a file",
+        help="list public data sets, or write one to a file",
         description=(
-            "List the public sets of answers and features, or write one to a file. They are "
-            "downloaded, and kept, or read from the folder that the environment variable "
-            "TERCET_DATA names. Mind their licences."
+            "List public data sets of answers and features, or write one to a file. They are "
+            "downloaded once, or read from the folder named by the environment variable "
+            "TERCET_DATA. Note their licences."
         ),
         examples=EXAMPLES,
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="of the set; without it, list all")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="data set (default: list all)")
     parser.add_argument(
         "--which",
         metavar="PART",
-        help="of a set that has several: things (random, participants), mlds (kk1, kk2, …), "
+        help="part of the data sets things (random, participants), mlds (kk1, kk2, …) and "
         "satellite (train, test)",
     )
-    add_out(parser, "its answers, or features, in the format of the ending,")
+    add_out(parser, "the answers or features")
     parser.add_argument(
         "--stimuli",
         type=output_file,
@@ -57,13 +57,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the sets, or load one, say what it is and write it."""
+    """List the data sets, or describe and write one."""
     from tercet.datasets import list_datasets
     from tercet.errors import InputError
 
     if options.name is None:
         if options.out is not None or options.stimuli is not None or options.which is not None:
-            raise InputError("which set? 'tercet datasets' lists their names.")
+            raise InputError("give the NAME of a data set; 'tercet datasets' lists them.")
         entries = list_datasets()
         rows = [vars(entry) for entry in entries]
         emit(options, Result(repr(entries), {"datasets": rows}, rows))
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _spare_own_files(options: argparse.Namespace) -> None:
-    """Refuse to replace what lies in the folder that the sets are read from."""
+    """Refuse to overwrite files in the folder that data sets are read from."""
     from tercet.errors import InputError
 
     root = os.environ.get("TERCET_DATA")
@@ -89,7 +89,7 @@ def _spare_own_files(options: argparse.Namespace) -> None:
             continue
         if Path(root).resolve() in path.resolve().parents:
             raise InputError(
-                f"{path} would be overwritten, and it lies in {root}, where the data sets are "
+                f"{path} would be overwritten, but it is in {root}, the folder of the data sets "
                 "(TERCET_DATA); give the output another name."
             )
 
@@ -102,7 +102,7 @@ def _load(name: str, which: str | None) -> Dataset:
 
     known = [entry.name for entry in datasets.list_datasets()]
     if name not in known:
-        raise InputError(f"there is no data set {name!r}; known are {', '.join(known)}.")
+        raise InputError(f"there is no data set {name!r}; choose one of {', '.join(known)}.")
     load = getattr(datasets, f"load_{name}")
     chosen = {}
     if which is not None:

@@ -1,4 +1,4 @@
-"""``tercet demo``: the main job on a simulated world."""
+"""``tercet demo``: a report on simulated answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["add_to", "run"]
 
 EXAMPLES = """
 tercet demo            a map and a report in the folder demo
-tercet demo -o folder  elsewhere
+tercet demo -o folder  in another folder
 """
 
 
@@ -23,10 +23,9 @@ def add_to(commands: Any) -> None:
         commands,
         "demo",
         run,
-        help="a made-up world of thirty animals, its map and a page to read",
+        help="map and report of simulated answers about thirty animals",
         description=(
-            "Simulate a world of thirty animals, ask noisy questions about it, and leave a map "
-            "and a page to read."
+            "Simulate noisy answers about thirty animals, and write their map and a report."
         ),
         examples=EXAMPLES,
     )

@@ -34,8 +34,9 @@ def add_to(commands: Any) -> None:
         run,
         help="how many dimensions the answers need, with the evidence",
         description=(
-            "Measure what speaks for each dimension, and recommend one, or say that the answers "
-            "do not tell. Answers that were left out decide: by cross-validation, and one by one."
+            "Measure the evidence for each dimension and recommend one, or say that the answers do "
+            "not decide. The evidence is the prediction of held-out answers, by cross-validation "
+            "and leave-one-out."
         ),
         examples=EXAMPLES,
     )
@@ -44,22 +45,30 @@ def add_to(commands: Any) -> None:
         "--dimensions",
         type=dimensions,
         metavar="RANGE",
-        help="to try, such as 1-4 or 1,2,5 (default: 1-6, or what the answers can carry)",
+        help="dimensions to try, such as 1-4 or 1,2,5 (default: 1-6, fewer for few answers)",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="only what the recommendation needs, not all columns"
+        "--quick", action="store_true", help="compute only what the recommendation needs"
     )
     parser.add_argument(
         "--unit",
         choices=("comparison", "screen", "observer", "answer"),
-        help="what is left out together (default: screens where some have several answers, "
+        help="what is held out together (default: screens if some have several answers, "
         "else comparisons)",
     )
     parser.add_argument(
-        "--folds", type=count, default=10, metavar="N", help="of the cross-validation (default: 10)"
+        "--folds",
+        type=count,
+        default=10,
+        metavar="N",
+        help="folds of the cross-validation (default: 10)",
     )
     parser.add_argument(
-        "--repeats", type=count, default=10, metavar="N", help="of the folds (default: 10)"
+        "--repeats",
+        type=count,
+        default=10,
+        metavar="N",
+        help="repeats of the cross-validation (default: 10)",
     )
     add_out(parser, "the table as CSV")
     add_effort(parser)

@@ -1,6 +1,6 @@
-"""The files of a command: which it reads and which it writes, checked before any work.
+"""The files that a command reads and writes, checked before any work.
 
-An option that names a file says by its type what becomes of it, so no command has to remember.
+The type of an option that names a file says whether it is read or written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def input_file(text: str) -> Path:
 
 
 def input_place(text: str) -> Path:
-    """A file that is read, or a folder whose files are."""
+    """A file that is read, or a folder whose files are read."""
     return Path(text)
 
 
@@ -42,12 +42,12 @@ def output_file(text: str) -> Path:
 
 
 def output_place(text: str) -> Path:
-    """A folder for several files, or a page; the command itself knows what it writes there."""
+    """A folder or a page; the command itself checks what it writes there."""
     return Path(text)
 
 
 class Given(NamedTuple):
-    """A file, and what it was given as."""
+    """A file, and the option that named it."""
 
     path: Path
     option: str  # such as "-o" or "FILE"
@@ -56,8 +56,7 @@ class Given(NamedTuple):
 def check_files(options: argparse.Namespace) -> None:
     """Refuse outputs that cannot be written, or that are an input or another output.
 
-    Files are the same also where links lead to one from the other. What reading and writing them
-    needs must be installed.
+    Links are followed. Packages needed for reading and writing must be installed.
     """
     from tercet.errors import InputError
     from tercet.files import check_place, identity
@@ -71,7 +70,7 @@ def check_files(options: argparse.Namespace) -> None:
     for path, _ in outputs:
         if (option := read.get(identity(path))) is not None:
             raise InputError(
-                f"{path} would be overwritten, and it is read as {option}; give the output another "
+                f"{path} would be overwritten, but it is read as {option}; give the output another "
                 "name."
             )
     for one, other in combinations(outputs, 2):
@@ -84,7 +83,7 @@ def check_files(options: argparse.Namespace) -> None:
 
 
 def inputs_of(options: argparse.Namespace) -> list[Path]:
-    """The files that a command reads; of a folder, all that are in it."""
+    """The files that a command reads, including all files of a folder."""
     places = [path for path, _ in _given(options, input_place)]
     inside = [file for place in places if place.is_dir() for file in place.iterdir()]
     return [path for path, _ in _given(options, input_file)] + places + inside
@@ -98,7 +97,7 @@ def _given(options: argparse.Namespace, kind: Callable[[str], Path]) -> Iterator
 
 
 def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:
-    """Say now, not after the work, that a package is missing which this needs."""
+    """Raise before any work if a required package is missing."""
     parquet = [path for path in paths if path.suffix.lower() == ".parquet"]
     if parquet:
         from tercet.io.parquet import import_pyarrow
@@ -119,15 +118,15 @@ def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:
 
 def size(text: str) -> int:
     """A number of bytes, such as 500000, 500K, 100M or 4G."""
-    found = re.fullmatch(r"([0-9]*\.?[0-9]+) ?([KMGT]?)(?:I?B)?", text.strip().upper())
-    value = float(found[1]) * 1024 ** " KMGT".index(found[2] or " ") if found else 0.0
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+) ?([KMGT]?)(?:I?B)?", text.strip().upper())
+    value = float(match[1]) * 1024 ** " KMGT".index(match[2] or " ") if match else 0.0
     if not 1.0 <= value < 2.0**62:
         raise argparse.ArgumentTypeError(f"must be a size such as 500M or 4G, got {text!r}")
     return int(value)
 
 
 def limit_of(options: argparse.Namespace) -> int:
-    """The most bytes to read of a file: what ``--max-size`` says."""
+    """The largest file to read, in bytes, from ``--max-size``."""
     from tercet.files import MAX_BYTES
 
     return MAX_BYTES if options.max_size is None else options.max_size

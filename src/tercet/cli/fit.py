@@ -23,9 +23,9 @@ from tercet.text import counted
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet fit answers.csv -o map.csv              name, x1, x2 of every object
+tercet fit answers.csv -o map.csv              name, x1 and x2 of every object
 tercet fit answers.csv --model soe --dim 3     another model, in three dimensions
-tercet fit answers.csv --penalty 0 --json      the maximum of the likelihood, for machines
+tercet fit answers.csv --penalty 0 --json      maximum likelihood, as JSON
 """
 
 
@@ -37,8 +37,8 @@ def add_to(commands: Any) -> None:
         run,
         help="one map, without error bars",
         description=(
-            "Find the map that fits the answers best. It says nothing about how sure it is: for "
-            "that there are 'tercet posterior' and 'tercet bootstrap'."
+            "Find the map that fits the answers best. For its uncertainty, use 'tercet posterior' "
+            "or 'tercet bootstrap'."
         ),
         examples=EXAMPLES,
     )
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     text = (
         f"{type(estimator).__name__} in {counted(options.dim, 'dimension')}: "
         f"loss {estimator.loss_:.6g} after {estimator.n_iter_} iterations ({estimator.reason_}).\n"
-        f"Training error {error:.1%}: so many of the {triplets.n_answers} answers contradict it."
+        f"{error:.1%} of {triplets.n_answers} answers contradict the map (training error)."
     )
     if options.out is None:
         text += f"\n\n{point_table(rows)}"

@@ -1,4 +1,4 @@
-"""``tercet``: one word for each thing it does; thin over the Python functions of the same name."""
+"""``tercet``: one command for each task, a thin shell around the Python functions."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ __all__ = [
 
 GROUPS: dict[str, tuple[Any, ...]] = {
     "from a file of answers": (report, check, convert),
-    "a map, and how sure it is": (fit, bootstrap, posterior),
-    "what it is for": (dimension, compare, scale, predict, suggest),
-    "planning and trying out": (plan, simulate, datasets, demo, reproduce),
+    "maps and their uncertainty": (fit, bootstrap, posterior),
+    "using answers and maps": (dimension, compare, scale, predict, suggest),
+    "planning, data and examples": (plan, simulate, datasets, demo, reproduce),
 }
-INTERRUPTED = 130  # as shells have it
+INTERRUPTED = 130  # the convention of shells
 COMMANDS = tuple(module for group in GROUPS.values() for module in group)
-DESCRIPTION = "Ordinal embeddings with error bars: from answers to a map that says how sure it is."
+DESCRIPTION = "Ordinal embeddings with error bars: maps from answers, and how certain they are."
 EPILOG = """\
-'tercet COMMAND --help' tells all about a command, with examples.
+'tercet COMMAND --help' describes a command, with examples.
 
-Exit codes: 0 done, 1 the work failed, 2 bad input or usage, or too little memory, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 bad input or usage, or too little memory, 130 interrupted.
 """
 
 
@@ -68,10 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # where a terminal lacks a letter
+            stream.reconfigure(errors="backslashreplace")  # if a terminal lacks a character
     try:
         return _main(arguments)
-    except BrokenPipeError:  # whoever reads, such as head, has had enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -92,12 +92,12 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run the command that was parsed; whatever goes wrong is told in a line."""
-    from tercet.errors import InputError, TercetError  # knows scikit-learn, so only now
+    """Run the command that was parsed; errors are reported in one line."""
+    from tercet.errors import InputError, TercetError  # imports scikit-learn, so only now
 
     def tell(message: str) -> None:
-        told = with_options(message, options)
-        print(one_line(f"tercet {options.command}: {told}"), file=sys.stderr)
+        text = with_options(message, options)
+        print(one_line(f"tercet {options.command}: {text}"), file=sys.stderr)
 
     try:
         with _ended_as_if_interrupted(), _warnings_in_lines(options):
@@ -126,56 +126,53 @@ def _run(options: argparse.Namespace) -> int:
         tell(_about_memory(error))
         return 2
     except KeyboardInterrupt as error:
-        told = " ".join(["interrupted.", *getattr(error, "__notes__", ())])
-        print("\n" + one_line(f"tercet {options.command}: {told}"), file=sys.stderr)
+        text = " ".join(["interrupted.", *getattr(error, "__notes__", ())])
+        print("\n" + one_line(f"tercet {options.command}: {text}"), file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("TERCET_TRACEBACK"):
             traceback.print_exc()
         tell(
-            f"failed in a way that it should not ({type(error).__name__}: {error}). Please report "
-            "it, with what TERCET_TRACEBACK=1 in the environment shows."
+            f"internal error ({type(error).__name__}: {error}). Please report it, with the output "
+            "after setting the environment variable TERCET_TRACEBACK=1."
         )
         return 1
     return code
 
 
 def _about_memory(error: Exception) -> str:
-    """Say that there is too little memory; NumPy tells how much was asked for."""
+    """The message for too little memory; NumPy's error contains how much was requested."""
     found = re.search(r"allocate ([\d.]*\d)\.? (\w+)", str(error))
-    asked = f", which needs {found[1]} {found[2]} at once" if found else ""
-    return (
-        f"there is not enough memory for this{asked}. Fewer objects, answers, dimensions or draws "
-        "need less."
-    )
+    asked = f" ({found[1]} {found[2]} needed at once)" if found else ""
+    return f"not enough memory{asked}. Fewer objects, answers, dimensions or draws need less."
 
 
 @contextmanager
 def _warnings_in_lines(options: argparse.Namespace) -> Iterator[None]:
     """Show each warning once, as one plain line."""
-    told: set[str] = set()
+    shown: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        said = with_options(str(message), options)
-        line = one_line(f"tercet {options.command}: warning: {said}")
-        if line not in told:
-            told.add(line)
+        text = with_options(str(message), options)
+        line = one_line(f"tercet {options.command}: warning: {text}")
+        if line not in shown:
+            shown.add(line)
             print(line, file=sys.stderr)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)  # tercet's are, and scikit-learn's
+        warnings.simplefilter("always", UserWarning)  # those of tercet and scikit-learn
         warnings.showwarning = show
         yield
 
 
 @contextmanager
 def _ended_as_if_interrupted() -> Iterator[None]:
-    """Let the signal that ends a program be like Ctrl-C, so that worker processes end too.
+    """Treat SIGTERM like Ctrl-C, so that worker processes end too.
 
-    Ctrl-C itself is an exception from here on, unless it is to be ignored.
+    Ctrl-C raises KeyboardInterrupt from here on, unless it is ignored.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread handles signals
         return
     sent = [signal.SIGTERM, signal.SIGINT][: 1 + callable(signal.getsignal(signal.SIGINT))]
     before = [signal.signal(each, signal.default_int_handler) for each in sent]
@@ -190,7 +187,7 @@ def _ended_as_if_interrupted() -> Iterator[None]:
 
 
 class Command(NamedTuple):
-    """A command, as it was declared."""
+    """A declared command."""
 
     name: str
     help: str
@@ -198,15 +195,15 @@ class Command(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are harmless to a terminal: names of files may be anything."""
+    """A parser whose messages are safe for a terminal, whatever file names contain."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and stop."""
+        """Print the message and exit."""
         super().error(one_line(message))
 
 
 class _Commands:
-    """Argparse's commands, kept to be listed in groups."""
+    """Argparse's subparsers, recorded to be listed in groups."""
 
     def __init__(self, commands: Any) -> None:
         self.commands = commands
@@ -245,40 +242,40 @@ def build_parser() -> tuple[argparse.ArgumentParser, dict[str, list[Command]]]:
 # --- signals end a command, whatever it is doing ------------------------------------------------
 
 
-PATIENCE = 3.0  # seconds that a command has to end by itself
+PATIENCE = 3.0  # seconds for a command to end by itself
 
 
 @contextmanager
 def ended_in_any_case(command: str, code: int) -> Iterator[None]:
-    """Let no command outlive by much the signal that is to end it; it then has this exit code.
+    """End the command soon after a signal, with this exit code.
 
-    Python acts on a signal between two of its own steps, and a compiled one may take minutes with
-    a million objects. So a thread hears the signal too, and ends the process if the command has
-    not ended soon after. No file is half-written then: files get their name when they are whole,
-    and checkpoints keep what is done in transactions.
+    Python handles a signal between two bytecodes, and compiled code may take minutes with a million
+    objects. So a thread receives the signal too, and ends the process if the command has not ended
+    soon after. No file is half-written then: files are renamed into place when complete, and
+    checkpoints are written in transactions.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread handles signals
         return
-    heard, told = socket.socketpair()
-    told.setblocking(False)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
     ended = threading.Event()
-    watch = threading.Thread(target=_watch, args=(heard, ended, command, code), daemon=True)
+    watch = threading.Thread(target=_watch, args=(receiver, ended, command, code), daemon=True)
     watch.start()
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     try:
         yield
     finally:
         ended.set()
         signal.set_wakeup_fd(before)
-        told.close()  # the thread hears nothing more, and ends
+        sender.close()  # ends the thread
         watch.join()
-        heard.close()
+        receiver.close()
 
 
-def _watch(heard: socket.socket, ended: threading.Event, command: str, code: int) -> None:
+def _watch(receiver: socket.socket, ended: threading.Event, command: str, code: int) -> None:
     """End the process if the command has not ended some time after a signal."""
-    while numbers := heard.recv(64):
+    while numbers := receiver.recv(64):
         if {signal.SIGINT, signal.SIGTERM}.isdisjoint(numbers) or ended.wait(PATIENCE):
             continue
         for worker in multiprocessing.active_children():

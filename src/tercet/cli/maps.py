@@ -1,4 +1,4 @@
-"""What `bootstrap` and `posterior` share: a map with intervals in words, JSON and CSV."""
+"""A map with intervals as text, JSON and CSV, for `bootstrap` and `posterior`."""
 
 from __future__ import annotations
 
@@ -28,19 +28,18 @@ LEVEL = 0.95  # of the intervals
 
 
 def problems_of(ensemble: Ensemble | None) -> list[str]:
-    """What was wrong with the chains that drew a map, in words; nothing of other maps."""
+    """Problems of the chains that drew a map; none for other maps."""
     from tercet.posterior.diagnostics import recorded_diagnostics
 
-    found = None if ensemble is None else recorded_diagnostics(ensemble.provenance)
-    return [] if found is None else found.problems
+    diagnostics = None if ensemble is None else recorded_diagnostics(ensemble.provenance)
+    return [] if diagnostics is None else diagnostics.problems
 
 
 def mark_provisional(text: str, problems: list[str]) -> str:
-    """A text for people, under what is wrong with the chains that it comes from."""
+    """The text, preceded by the problems of the chains that it comes from."""
     if not problems:
         return text
-    wrong = "; ".join(problems)
-    return f"Provisional, for the chains have not converged: {wrong}.\n\n{text}"
+    return f"Provisional: the chains have not converged ({'; '.join(problems)}).\n\n{text}"
 
 
 def labels_of(names: tuple[str, ...] | None, n: int) -> list[Any]:
@@ -62,18 +61,18 @@ def point_rows(ensemble: Ensemble) -> list[dict[str, Any]]:
 
 
 def point_table(rows: list[dict[str, Any]]) -> str:
-    """The rows for people, intervals in one cell; also of points without intervals."""
+    """The rows as a table, intervals in one cell; also of points without intervals."""
     axes = [key for key in rows[0] if key != "name" and "_" not in key]
-    sure = f"{axes[0]}_low" not in rows[0]
+    intervals = f"{axes[0]}_low" in rows[0]
     head = ["name"]
     for axis in axes:
-        head += [axis] if sure else [axis, f"{LEVEL:.0%} interval"]
+        head += [axis, f"{LEVEL:.0%} interval"] if intervals else [axis]
     lines = []
     for row in rows:
         line = [printable(row["name"])]
         for axis in axes:
             line.append(f"{row[axis]:.3f}")
-            if not sure:
+            if intervals:
                 line.append(f"{row[f'{axis}_low']:.3f} to {row[f'{axis}_high']:.3f}")
         lines.append(line)
     return Table("", head, lines).text()
@@ -85,7 +84,7 @@ def describe_map(
     sentences: list[str],
     more: dict[str, Any],
 ) -> Result:
-    """The map in three forms; the table is left out for people where it goes into a file.
+    """The map in three forms; the text has no table if that is written to a file.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def describe_map(
         With ``out`` and ``seed``.
     ensemble : Ensemble
     sentences : list of str
-        How it was made and whether it can be trusted, for people.
+        How the map was made and whether it can be trusted.
     more : dict
         The same for JSON.
     """
@@ -104,7 +103,7 @@ def describe_map(
         f"A map of {ensemble.n_objects} objects in "
         f"{counted(ensemble.n_components, 'dimension')}: {ensemble.n_samples} draws.",
         *sentences,
-        f"Average uncertainty {expected:.4f}: it expects to have {expected:.1%} of {of} wrong"
+        f"Average uncertainty {expected:.4f}: {expected:.1%} of {of} are expected to be wrong"
         f"{doubt}.",
     ]
     rows = point_rows(ensemble)
@@ -125,13 +124,13 @@ def describe_map(
 
 
 def expected_error(ensemble: Ensemble, seed: int) -> tuple[float, str]:
-    """Mean of min(π, 1 − π), and over which comparisons: all, or of many objects some."""
+    """Mean of min(π, 1 − π), and over which comparisons: all, or a sample for many objects."""
     mean = ensemble.average_uncertainty(random_state=seed)
     return mean, "all comparisons" if mean.exact else f"{mean.n_comparisons} random comparisons"
 
 
 def save_map(options: argparse.Namespace, ensemble: Ensemble) -> None:
-    """Write the ensemble to ``-o``, if there is one."""
+    """Write the ensemble to ``-o``, if given."""
     path: Path | None = options.out
     if path is not None:
         with writing(path):

@@ -1,4 +1,4 @@
-"""What the commands print and write: tables for people, JSON and CSV for machines."""
+"""What the commands print and write: text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 Row = Mapping[str, Any]
 
-OPTIONS = {  # what parameters are called on the command line, where that differs
+OPTIONS = {  # options of the command line whose names differ from the parameters'
     "n_samples": "samples",
     "n_components": "dim",
     "n_chains": "chains",
@@ -45,20 +45,20 @@ OPTIONS = {  # what parameters are called on the command line, where that differ
     "max_bytes": "max-size",
 }
 PARAMETER = re.compile(
-    r"\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup)"
+    r"(?<!-)\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup)"
     r"\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )
 
 _TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-COLUMNS = re.compile(rf"\bcolumns=(\{{(?:{_TEXT}: {_TEXT}(?:, )?)+\}})")  # a map of them
+COLUMNS = re.compile(rf"\bcolumns=(\{{(?:{_TEXT}: {_TEXT}(?:, )?)+\}})")
 
 
-TABLE = "--csv has all"  # of those commands whose results have more rows than they show
+TABLE = "--csv prints all"  # where the text shows only some rows
 
 
 class Result(NamedTuple):
-    """What a command found, in the three forms in which it can be asked for."""
+    """The result of a command, in its three forms."""
 
     text: str  # for people
     record: Row  # for JSON
@@ -66,78 +66,78 @@ class Result(NamedTuple):
 
 
 def emit(options: argparse.Namespace, result: Result) -> None:
-    """Print a result in the form that was asked for."""
+    """Print a result in the requested form."""
     if options.json:
         print(to_json({"command": options.command, **result.record}))
     elif options.csv:
         table = table_of(result.rows).csv()
-        shown = sys.stdout is not None and sys.stdout.isatty()  # else a program reads it
-        print(harmless(table) if shown else table, end="")
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        print(harmless(table) if terminal else table, end="")
     else:
         say(without_python(result.text, options))
 
 
 def flush() -> None:
-    """Send off what was printed, so that a closed pipe or a full disk is seen now."""
+    """Flush the output, so that a closed pipe or a full disk is noticed now."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
-# --- for people -------------------------------------------------------------------------------
+# --- text -------------------------------------------------------------------------------------
 
 
 def say(text: str) -> None:
-    """Print text, harmless to a terminal."""
+    """Print text, safe for a terminal."""
     print(harmless(text))
 
 
 def note(options: argparse.Namespace, text: str) -> None:
-    """Remark something on the error stream, unless the command is to be quiet."""
+    """Print a message to the error stream, unless ``--quiet``."""
     if not options.quiet:
         print(one_line(text), file=sys.stderr)
 
 
 def with_options(message: str, options: argparse.Namespace) -> str:
-    """A message that speaks of options where it had parameters that the command has options for.
+    """A message with parameters replaced by the command's options.
 
-    ``raise n_samples`` becomes ``raise --samples``, and ``unit='screen'`` ``--unit screen``. What
-    is said for programmers, as ``(in Python: …)``, is left out unless it is such a parameter.
+    ``raise n_samples`` becomes ``raise --samples``, and ``unit='screen'`` ``--unit screen``.
+    Remarks for programmers, ``(in Python: …)``, are removed unless they are such a parameter.
     """
     return _translated(without_python(message, options), options)
 
 
 def without_python(text: str, options: argparse.Namespace) -> str:
-    """The text without what is said for programmers; an option where the command has one for it."""
+    """The text without remarks for programmers, or with the command's option instead."""
 
-    def instead(found: re.Match[str]) -> str:
-        said = TABLE if found[1] == "table()" else _translated(found[1], options)
-        return f" ({said})" if said.startswith("--") else ""
+    def replace(match: re.Match[str]) -> str:
+        option = TABLE if match[1] == "table()" else _translated(match[1], options)
+        return f" ({option})" if option.startswith("--") else ""
 
-    return PYTHON.sub(instead, text)
+    return PYTHON.sub(replace, text)
 
 
 def _translated(message: str, options: argparse.Namespace) -> str:
-    def option(found: re.Match[str]) -> str:
-        alone, given, quoted, number = found.groups()
+    def option(match: re.Match[str]) -> str:
+        alone, given, quoted, number = match.groups()
         word = OPTIONS.get(alone or given, alone or given)
         if not hasattr(options, word.replace("-", "_")):
-            return found[0]
+            return match[0]
         return " ".join(part for part in (f"--{word}", quoted or number) if part)
 
     return COLUMNS.sub(_columns, PARAMETER.sub(option, message))
 
 
-def _columns(found: re.Match[str]) -> str:
-    """A map of columns as ``--columns`` takes it, quoted for a shell."""
-    pairs = [f"{word}={title}" for word, title in ast.literal_eval(found[1]).items()]
+def _columns(match: re.Match[str]) -> str:
+    """A mapping of columns in the form of ``--columns``, quoted for a shell."""
+    pairs = [f"{word}={title}" for word, title in ast.literal_eval(match[1]).items()]
     return f"--columns {shlex.quote(to_csv(pairs, ()).removesuffix(chr(10)))}"
 
 
-# --- for machines -----------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as a CSV file, all of it or nothing."""
+    """Write rows as a CSV file, atomically."""
     from tercet.files import write_whole
 
     with writing(path):
@@ -145,7 +145,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 
 def save_rows(options: argparse.Namespace, rows: Sequence[Row]) -> None:
-    """Write rows to the file of ``-o``, if there is one, and say so."""
+    """Write rows to the file of ``-o``, if given."""
     if options.out is not None:
         write_csv(options.out, rows)
         note(options, f"Written: {options.out}.")
@@ -153,12 +153,12 @@ def save_rows(options: argparse.Namespace, rows: Sequence[Row]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say it in a line if the file cannot be written."""
+    """Turn a failure to write the file into an `InputError`."""
     from tercet.errors import InputError
 
     try:
         yield
-    except BrokenPipeError:  # whoever reads has had enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None

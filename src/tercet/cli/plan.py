@@ -1,4 +1,4 @@
-"""``tercet plan``: how many answers a wanted precision needs."""
+"""``tercet plan``: how many answers a map of a given quality needs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet plan --objects 60                                    for 90 % of all comparisons right
+tercet plan --objects 60                                    for 90 % of all comparisons correct
 tercet plan --objects 20 --dim 1 --measure sure --target .8
 tercet plan --objects 60 --noise .5 --lapse .05 --plot plan.png
 tercet plan --pilot answers.csv --target .95                how many more answers
@@ -45,15 +45,17 @@ def add_to(commands: Any) -> None:
         commands,
         "plan",
         run,
-        help="how many answers a wanted precision needs",
+        help="how many answers a map of a given quality needs",
         description=(
-            "Simulate worlds and people who answer random questions about them, make maps of more "
-            "and more answers, and say how many are enough. With a pilot, its own maps are the "
-            "worlds, and the plan says how many more answers are needed."
+            "Simulate true maps and observers who answer random questions about them, fit maps to "
+            "increasing numbers of answers, and report how many are enough. With a pilot, its own "
+            "maps are the true ones, and the plan says how many more answers are needed."
         ),
         examples=EXAMPLES,
     )
-    parser.add_argument("--objects", type=count, metavar="N", help="needed without a pilot")
+    parser.add_argument(
+        "--objects", type=count, metavar="N", help="number of objects; required without a pilot"
+    )
     parser.add_argument("--dim", type=count, metavar="N", help="dimensions (default: 2)")
     parser.add_argument(
         "--noise",
@@ -62,54 +64,58 @@ def add_to(commands: Any) -> None:
         help="standard deviation of the error of log-distances (default: 0.3)",
     )
     parser.add_argument(
-        "--lapse", type=share_of_one, metavar="P", help="share of coin answers (default: 0)"
+        "--lapse", type=share_of_one, metavar="P", help="share of random answers (default: 0)"
     )
     parser.add_argument(
         "--shape",
         choices=SHAPES,
-        help="a round cloud (the default), or the paper's three clusters in the plane",
+        help="normally distributed objects (default), or the paper's mixture of three clusters in "
+        "two dimensions",
     )
     parser.add_argument(
         "--pilot",
         type=input_file,
         metavar="FILE",
-        help="answers that there are; instead of a noise",
+        help="answers of a pilot study, instead of --objects and --noise",
     )
     parser.add_argument(
         "--measure",
         choices=MEASURES,
         default=MEASURES[0],
-        help="accuracy: share of all comparisons that the map has right (the default); sure: share "
-        "of which it is sure; radius: of the points' 95 %% ellipses, the map's own being 1; "
-        "agreement: share of a next person's answers that are predicted",
+        help="accuracy: share of all comparisons that are correct (default); sure: share that are "
+        "certain; radius: of the points' 95 %% ellipses, relative to the map's; agreement: share "
+        "of another observer's answers that are predicted correctly",
     )
     parser.add_argument(
         "--target",
         type=positive,
         metavar="X",
-        help="of the measure (default: 0.9, 0.7, 0.2 and 0.8)",
+        help="of the measure (default: accuracy 0.9, sure 0.7, radius 0.2, agreement 0.8)",
     )
     parser.add_argument(
         "--assurance",
         type=share_of_one,
         default=0.5,
         metavar="P",
-        help="share of the experiments that shall reach the target (default: 0.5)",
+        help="probability that an experiment reaches the target (default: 0.5)",
     )
     parser.add_argument(
         "--answers",
         type=steps,
         metavar="N,N,…",
-        help="numbers to try (default: doubled until the target is reached)",
+        help="numbers of answers to try (default: doubled until the target is reached)",
     )
     parser.add_argument(
         "--limit",
         type=count,
         metavar="N",
-        help="most answers to try (default: 50 n log2 n, or 8 times the pilot's if that is more)",
+        help="most answers to try (default: 50 n log2 n, or 8 times the pilot's if more)",
     )
     parser.add_argument(
-        "--repeats", type=count, metavar="N", help="worlds (default: 10, or what assurance needs)"
+        "--repeats",
+        type=count,
+        metavar="N",
+        help="simulations (default: 10, or more as the assurance needs)",
     )
     add_leave_out(add_format(parser))
     parser.set_defaults(names=None)
@@ -132,11 +138,11 @@ def run(options: argparse.Namespace) -> int:
     from tercet.uses.plan import plan_answers
 
     if (options.objects is None) == (options.pilot is None):
-        raise InputError("give either --objects N, or the answers of a --pilot FILE.")
+        raise InputError("give either --objects N or --pilot FILE.")
     if options.leave_out and options.pilot is None:
-        raise InputError("--leave-out leaves out observers of a pilot: give --pilot FILE.")
+        raise InputError("--leave-out leaves out observers of a pilot; give --pilot FILE.")
     if options.plot is not None and options.plot.suffix.lower() not in PICTURES:
-        raise InputError(f"{options.plot} should end in one of {', '.join(PICTURES)}.")
+        raise InputError(f"{options.plot} must end in one of {', '.join(PICTURES)}.")
     found = plan_answers(
         options.objects,
         options.dim,
@@ -164,7 +170,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def draw_plan(plan: AnswerPlan, path: Path) -> None:
-    """Write a picture of the plan, the pilot's answers counted in."""
+    """Draw the plan, counting the pilot's answers."""
     from matplotlib import pyplot
 
     from tercet.files import write_whole
@@ -182,11 +188,11 @@ def draw_plan(plan: AnswerPlan, path: Path) -> None:
         ylabel=plan.measure,
     )
     if plan.pilot:
-        ax.set_xlabel(f"answers, with the {plan.pilot} of the pilot")
+        ax.set_xlabel(f"answers, including {plan.pilot} of the pilot")
     figure = ax.get_figure(root=True)
     assert figure is not None
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
+    image = io.BytesIO()
+    figure.savefig(image, format=path.suffix[1:].lower(), dpi=150)
     pyplot.close(figure)
     with writing(path):
-        write_whole(path, drawn.getvalue())
+        write_whole(path, image.getvalue())

@@ -1,4 +1,4 @@
-"""``tercet posterior``: maps drawn from what the answers and a prior say."""
+"""``tercet posterior``: maps drawn from the posterior."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["add_to", "run"]
 
 EXAMPLES = """
 tercet posterior answers.csv -o map.npz       the recommended model
-tercet posterior answers.csv --dim 1 --csv    on a line; points with intervals as CSV
+tercet posterior answers.csv --dim 1 --csv    one dimension; points with intervals as CSV
 tercet posterior answers.csv --model ste --learn none --samples 500 --chains 2
 """
 
@@ -44,12 +44,12 @@ def add_to(commands: Any) -> None:
         commands,
         "posterior",
         run,
-        help="a map with error bars from a model of people's answers (recommended)",
+        help="a map with error bars from Bayesian inference (recommended)",
         description=(
-            "Draw maps from what the answers and a prior say together. The recommended model is "
-            "the default: the crowd kernel, whose exponent, mu and lapse rate (the share of "
-            "answers given at random) are learned from the answers. Answers of one screen count as "
-            "one choice. The chains are checked, and a warning says when not to trust them."
+            "Draw maps from the posterior. The recommended model is the default: the crowd kernel, "
+            "whose exponent, mu and lapse rate (the share of answers given at random) are learned "
+            "from the answers. Answers of one screen count as one choice. The convergence of the "
+            "chains is checked."
         ),
         examples=EXAMPLES,
     )
@@ -59,28 +59,31 @@ def add_to(commands: Any) -> None:
         "--samples",
         type=several,
         metavar="N",
-        help="maps of each chain (default: 1000; 500 of more than 30 000 answers)",
+        help="draws per chain (default: 1000; 500 for more than 30 000 answers)",
     )
     parser.add_argument(
         "--warmup",
         type=natural_number,
         metavar="N",
-        help="maps of each chain that come before and are thrown away (default: 500; 200 on a GPU)",
+        help="discarded draws per chain before these (default: 500; 200 on a GPU)",
     )
     parser.add_argument(
-        "--chains", type=count, metavar="N", help="default: 4; 2 of more than 30 000 answers"
+        "--chains",
+        type=count,
+        metavar="N",
+        help="chains (default: 4; 2 for more than 30 000 answers)",
     )
     parser.add_argument(
         "--learn",
         type=words,
         metavar="WORDS",
-        help="what is learned: exponent, mu (both ckl only), lapse, or none "
+        help="parameters to learn: exponent, mu (both for ckl only), lapse, or none "
         "(default: exponent,mu,lapse for ckl, else lapse)",
     )
     parser.add_argument(
         "--paper",
         action="store_true",
-        help="the paper's settings: one chain of 500 elliptical slices, which is too short",
+        help="settings of the paper: one chain of 500 elliptical slice steps, which is too short",
     )
     add_out(parser, "all maps (npz)")
     add_checkpoint(parser)
@@ -102,9 +105,8 @@ def run(options: argparse.Namespace) -> int:
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if options.paper and changes:
-        raise InputError("--paper settles --samples, --warmup, --chains and --learn; leave them.")
-    kept = {"checkpoint": options.checkpoint, "device": options.device}
-    effort = effort_of(options) | kept
+        raise InputError("--paper sets --samples, --warmup, --chains and --learn; omit them.")
+    effort = effort_of(options) | {"checkpoint": options.checkpoint, "device": options.device}
     if options.paper:
         maker = Posterior.paper(make_estimator(options.model or "ste", options.dim), **effort)
     elif options.model is None:
@@ -125,8 +127,8 @@ def run(options: argparse.Namespace) -> int:
     sentences = [_about_chains(maker)]
     if learned:
         values = "; ".join(
-            f"{name} {found['mean']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
-            for name, found in learned.items()
+            f"{name} {value['mean']:.3g} ({value['low']:.3g} to {value['high']:.3g})"
+            for name, value in learned.items()
         )
         sentences.append(f"Learned, with {LEVEL:.0%} intervals: {values}.")
     emit(options, describe_map(options, ensemble, sentences, more))
@@ -134,25 +136,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _parameters(ensemble: Ensemble) -> dict[str, dict[str, float]]:
-    """Mean and interval of what was drawn with the points, where it varies."""
+    """Mean and interval of each parameter that was learned with the points."""
     import numpy as np
 
     ends = [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0]
-    found = {}
+    learned = {}
     for name, values in ensemble.parameters.items():
         if np.ptp(values) > 0.0:
             low, high = np.quantile(values, ends).tolist()
-            found[name] = {"mean": float(values.mean()), "low": low, "high": high}
-    return found
+            learned[name] = {"mean": float(values.mean()), "low": low, "high": high}
+    return learned
 
 
 def _about_chains(maker: Posterior) -> str:
-    name, diagnostics = type(maker.embedder).__name__, maker.diagnostics_
-    n_chains = maker.ensemble_.n_chains
-    made = f"{name}, {counted(n_chains, 'chain')}"
+    diagnostics, n_chains = maker.diagnostics_, maker.ensemble_.n_chains
+    settings = f"{type(maker.embedder).__name__}, {counted(n_chains, 'chain')}"
     if diagnostics is None:
-        return f"{made}, too short to be checked."
-    trust = "have not converged" if diagnostics.problems else "agree"
-    fewest = min(diagnostics.ess_bulk, diagnostics.ess_tail)
-    verdict = f"They {trust}: R-hat {diagnostics.r_hat:.3f}, w" if n_chains > 1 else "W"
-    return f"{made}. {verdict}orth {fewest:.0f} independent draws."
+        return f"{settings}, too short to be checked."
+    size = f"effective sample size {min(diagnostics.ess_bulk, diagnostics.ess_tail):.0f}"
+    if n_chains == 1:
+        return f"{settings}, {size}."
+    verdict = "have not converged" if diagnostics.problems else "agree"
+    return f"{settings}. Chains {verdict} (R-hat {diagnostics.r_hat:.3f}, {size})."

@@ -1,4 +1,4 @@
-"""``tercet predict``: what a map says about comparisons, or that it does not know."""
+"""``tercet predict``: predictions of a map for comparisons, or abstentions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet predict map.npz questions.csv                  is near truly nearer? abstains below .9
-tercet predict map.npz questions.csv --threshold .99  only where it is very sure
-tercet predict map.npz answers.csv --csv              for machines
+tercet predict map.npz questions.csv                  is near truly nearer? abstains below 0.9
+tercet predict map.npz questions.csv --threshold .99  only where very certain
+tercet predict map.npz answers.csv --csv              as CSV
 """
 WORDS = {1: "near", -1: "far", 0: "abstains"}
 
@@ -44,25 +44,25 @@ def add_to(commands: Any) -> None:
         commands,
         "predict",
         run,
-        help="what a map says about comparisons; where it is not sure, it abstains",
+        help="predict comparisons from a map, abstaining where it is uncertain",
         description=(
-            "Two questions about every comparison. Is near truly nearer to the anchor than far? "
-            "The map says how sure it is (π), and near, far, or that it abstains. What will the "
-            "next person answer? The probability of the answer near, where the model has one."
+            "Answer two questions about every comparison. Is near truly nearer to the anchor than "
+            "far? The probability π, and the prediction near, far, or abstains. What will the next "
+            "person answer? The probability of the answer near, if the model has probabilities."
         ),
         examples=EXAMPLES,
     )
     parser.add_argument(
-        "map", metavar="MAP", type=input_file, help="from posterior or bootstrap (npz)"
+        "map", metavar="MAP", type=input_file, help="map written by posterior or bootstrap (npz)"
     )
-    parser.add_argument("file", metavar="COMPARISONS", type=input_file, help="a file of them")
+    parser.add_argument("file", metavar="COMPARISONS", type=input_file, help="file of comparisons")
     add_leave_out(add_format(parser))
     parser.add_argument(
         "--threshold",
         type=threshold,
         default=0.9,
         metavar="P",
-        help="abstain unless surer than this, from 0.5 and below 1 (default: 0.9)",
+        help="abstain unless more certain than P, from 0.5 to below 1 (default: 0.9)",
     )
     add_out(parser, "the table as CSV")
     add_quiet(parser)
@@ -70,10 +70,10 @@ def add_to(commands: Any) -> None:
 
 
 def threshold(text: str) -> float:
-    """A number from ½ and below 1."""
+    """A number from ½ to below 1."""
     value = share_of_one(text)
     if not 0.5 <= value < 1.0:
-        raise argparse.ArgumentTypeError(f"must be from 0.5 and below 1, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be at least 0.5 and below 1, got {text!r}")
     return value
 
 
@@ -88,8 +88,8 @@ def run(options: argparse.Namespace) -> int:
     verdicts = np.array([row["prediction"] for row in rows])
     counts = {word: int(np.sum(verdicts == word)) for word in WORDS.values()}
     text = (
-        f"Of {len(rows)} comparisons near is nearer in {counts['near']} and far in "
-        f"{counts['far']}; it abstains in {counts['abstains']}."
+        f"Predictions for {len(rows)} comparisons: near {counts['near']}, far {counts['far']}, "
+        f"abstains {counts['abstains']}."
     )
     if options.out is None:
         text = f"{_table(rows)}\n\n{text}"
@@ -111,9 +111,9 @@ def load_comparisons(
     *,
     everybody: bool = False,
 ) -> Reading:
-    """Comparisons of the objects of a map, or of answers, also as `tercet suggest` writes them.
+    """Comparisons of the objects of a map or of answers, also as written by `tercet suggest`.
 
-    Without those of the observers to be left out, unless ``everybody``.
+    Observers of ``--leave-out`` are left out, unless ``everybody``.
     """
     from tercet.io.formats import read_opened
     from tercet.io.inputfile import InputFile
@@ -132,7 +132,7 @@ def load_comparisons(
 
 
 def predict_rows(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
-    """A row for each comparison (m, 3) or (m, 4): its objects, π, the prediction, the answer."""
+    """A row for each comparison (m, 3) or (m, 4): objects, π, prediction, probability of near."""
     from tercet.answers.checks import COLUMNS
 
     probability = ensemble.triplet_probability(comparisons).tolist()

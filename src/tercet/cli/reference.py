@@ -1,4 +1,4 @@
-"""The page docs/commands.md, from what ``--help`` says: ``python -m tercet.cli.reference``."""
+"""The page docs/commands.md, from ``--help``: ``python -m tercet.cli.reference``."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from tercet.cli.main import Command, build_parser
 
 __all__ = ["write_reference"]
 
-WIDTH = 96  # of the page, whatever the terminal's
+WIDTH = 96  # of the page, not of the terminal
 INTRODUCTION = """\
 # Commands
 
-This page is what `tercet --help` and `tercet COMMAND --help` say, command by command.
+The output of `tercet --help` and `tercet COMMAND --help`, command by command.
 
-- **Files** are recognised: [which formats, and how](files.md). `--format` and `--columns` overrule.
-  What was recognised, and which rows were left out and why, is said on the error stream.
-- **Results** are printed as tables for people; `--json` prints one JSON object, and `--csv` a table
-  for machines, instead. What is no number is `null`, or an empty cell.
-- **Output**: `-o` writes a file, all of it or nothing. Where the name is a link, the file that it
-  leads to is replaced and keeps its permissions; into pipes and devices, such as `/dev/stdout`, is
-  written as it comes. No output replaces a file that the command reads, or another output.
-- **Seeds**: `--seed` is 0 unless you say otherwise, so the same command gives the same result, with
-  any number of `--jobs`.
-- **Progress bars** are shown on a terminal and never in a pipe; `--quiet` leaves them and all
-  remarks out. Warnings stay, one line each.
-- **Exit codes**: 0 done, 1 the work failed, 2 bad input or usage, or too little memory, 130
-  interrupted. What is wrong is said in a line.
+- **Input**: the format of a file [is detected](files.md); `--format` and `--columns` override this.
+  The detected format, and which rows were left out and why, are printed to the error stream.
+- **Results** are printed as text; `--json` prints one JSON object and `--csv` a table instead.
+  Missing values are `null` or an empty cell.
+- **Output**: `-o` writes a file atomically. If the name is a link, its target is replaced and keeps
+  its permissions; pipes and devices, such as `/dev/stdout`, are written directly. An output never
+  overwrites a file that the command reads, or another output.
+- **Seeds**: `--seed` is 0 by default, so the same command gives the same result, with any number of
+  `--jobs`.
+- **Progress bars** are shown on a terminal only; `--quiet` omits them and all messages except
+  warnings.
+- **Exit codes**: 0 success, 1 failure, 2 bad input or usage, or too little memory, 130 interrupted.
+  Errors are reported in one line.
 
 A first try, without data of your own:
 

@@ -1,4 +1,4 @@
-"""``tercet report``: from a file of answers to a page that says how sure it is."""
+"""``tercet report``: a file of answers analysed on one page."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tercet.tables import to_json
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet report answers.csv -o report.html        one page: open it, or send it around
-tercet report answers.csv --dim 2 -o results/   the page, pictures, tables and maps in a folder
-tercet report answers.csv --dimensions 1-12     where 6, the most tried by default, may be too few
+tercet report answers.csv -o report.html        one page, to open or share
+tercet report answers.csv --dim 2 -o results/   a folder with page, pictures, tables and maps
+tercet report answers.csv --dimensions 1-12     if 6, the default maximum, may be too few
 tercet report answers.csv --columns anchor=probe,near=chosen,far=other -o report.html
 tercet report answers.csv --groups groups.csv --pictures stimuli -o report.html
-tercet report answers.csv --json                everything for machines, and no page
+tercet report answers.csv --json                all results as JSON, without a page
 """
 
 
@@ -40,44 +40,47 @@ def add_to(commands: Any) -> None:
         commands,
         "report",
         run,
-        help="everything about a file of answers on one page: the main job",
+        help="analyse a file of answers and report everything on one page (start here)",
         description=(
-            "Read a file of answers, check them, choose the dimension, draw the map, and say how "
-            "sure it is of every point and every comparison, on a page that needs no network and "
-            "can be sent around."
+            "Read a file of answers, check them, choose the dimension, and report the map and the "
+            "certainty of every point and every comparison, on one self-contained page."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
     parser.add_argument(
-        "--dim", type=count, metavar="D", help="dimensions of the map; by default estimated"
+        "--dim", type=count, metavar="D", help="dimensions of the map (default: estimated)"
     )
     parser.add_argument(
         "--dimensions",
         type=dimensions,
         metavar="RANGE",
-        help="to try, such as 1-12 or 1,2,5 (default: 1-6, or what the answers can carry)",
+        help="dimensions to try, such as 1-12 or 1,2,5 (default: 1-6, fewer for few answers)",
     )
     parser.add_argument(
         "--uncertainty",
         choices=("posterior", "bootstrap", "scale"),
-        help="how maps are drawn; by default as suits the file (see docs/report.md)",
+        help="source of the uncertainty (default: depends on the answers, see docs/report.md)",
     )
     parser.add_argument(
         "--samples",
         type=several,
         metavar="N",
-        help="maps of each chain, or of the bootstrap (default: as suits the file)",
+        help="draws per chain, or resamples (default: depends on the answers)",
     )
     parser.add_argument(
         "--level",
         type=share_of_one,
         default=0.95,
         metavar="P",
-        help="of ellipses, and from which a comparison counts as certain (default: 0.95)",
+        help="level of the ellipses, and from which a comparison is certain (default: 0.95)",
     )
     parser.add_argument(
-        "--questions", type=natural_number, default=10, metavar="N", help="to suggest (default: 10)"
+        "--questions",
+        type=natural_number,
+        default=10,
+        metavar="N",
+        help="next questions to suggest (default: 10)",
     )
     parser.add_argument(
         "--groups",
@@ -98,7 +101,7 @@ def add_to(commands: Any) -> None:
         type=output_place,
         metavar="PATH",
         help="a file ending in .html, or a folder for page, pictures, tables and maps "
-        "(default: the name of the answers, ending in .html)",
+        "(default: the name of FILE, ending in .html)",
     )
     add_effort(parser)
     parser.add_argument(
@@ -107,7 +110,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Analyse, write the page, and say what is on it."""
+    """Analyse, write the page, and print a summary."""
     from tercet.analysis import analyse
     from tercet.report import check_target, read_appearance, write_report
 
@@ -117,8 +120,7 @@ def run(options: argparse.Namespace) -> int:
     if out is not None:
         check_target(out, *inputs_of(options))
     reading = load_answers(options)
-    many = reading.triplets.n_objects
-    names = reading.triplets.names or tuple(map(str, range(many)))
+    names = reading.triplets.names or tuple(map(str, range(reading.triplets.n_objects)))
     appearance = read_appearance(names, options.groups, options.pictures)
     analysis = analyse(
         reading,

@@ -1,4 +1,4 @@
-"""``tercet reproduce``: every figure and every claim of the paper."""
+"""``tercet reproduce``: the figures and claims of the paper."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["add_to", "run"]
 EPILOG = """\
 examples:
   tercet reproduce 1 mixture        two figures
-  tercet reproduce                  everything, quickly: one repeat, coarse grids
+  tercet reproduce                  all figures, quickly: one repeat, coarse grids
   tercet reproduce 2b --full        one figure as in the paper
-  tercet reproduce --full --jobs 8  everything; interrupted, it goes on where it stopped
+  tercet reproduce --full --jobs 8  all figures; resumes after an interruption
 
 Figures: 1, 2a, 2b, 2c (2 is all three), 3, 4, 5, mixture, vote, distances. 2a and 5 need data sets,
-which are downloaded, or read from the folder that the environment variable TERCET_DATA names.
+which are downloaded, or read from the folder named by the environment variable TERCET_DATA.
 """
 
 
@@ -29,12 +29,14 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "reproduce",
-        help="make the paper's figures again and judge its claims",
-        description="Make the paper's figures again, with their numbers, and judge its claims.",
+        help="reproduce the figures of the paper and test its claims",
+        description="Reproduce the figures and numbers of the paper, and test its claims.",
         epilog=EPILOG,
         formatter_class=Formatter,
     )
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="default: all")
+    parser.add_argument(
+        "figures", nargs="*", metavar="FIGURE", help="figures to reproduce (default: all)"
+    )
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
         "--quick",
@@ -42,7 +44,7 @@ def add_to(commands: Any) -> None:
         action="store_const",
         const="quick",
         default="quick",
-        help="one repeat and coarse grids, a few minutes (the default)",
+        help="one repeat and coarse grids, a few minutes (default)",
     )
     size.add_argument(
         "--full",
@@ -56,21 +58,22 @@ def add_to(commands: Any) -> None:
         type=output_place,
         default=Path("reproduction"),
         metavar="DIR",
-        help="where to write to",
+        help="folder to write to (default: reproduction)",
     )
-    parser.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: all cores)")
+    parser.add_argument(
+        "--jobs", type=jobs, metavar="N", help="number of processes (default: all cores)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no table")
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it, print the verdicts, and say where everything is."""
-    # Only here: other commands need none of it.
+    """Reproduce, and print the verdicts."""
     from tercet.paper.page import count_verdicts, verdict_tables
     from tercet.paper.reproduce import reproduce
 
     try:
-        made = reproduce(
+        result = reproduce(
             options.figures,
             size=options.size,
             out=options.out,
@@ -78,17 +81,17 @@ def run(options: argparse.Namespace) -> int:
             progress=False if options.quiet else None,
         )
     except KeyboardInterrupt:
-        print("\nWhat was computed is kept; the same command goes on from there.", file=sys.stderr)
+        print("\nCompleted results are saved; the same command resumes from them.", file=sys.stderr)
         raise
-    if not options.quiet and (tables := verdict_tables(made.verdicts)):
+    if not options.quiet and (tables := verdict_tables(result.verdicts)):
         print(tables)
-    print(f"{count_verdicts(made.verdicts)}.")
+    print(f"{count_verdicts(result.verdicts)}.")
     say(
         f"Figures, tables and the page reproduction.md: {options.out} "
-        f"(in {made.waited:.1f} minutes; {made.minutes:.1f} of one core for all that was computed)"
+        f"({result.waited:.1f} minutes; {result.minutes:.1f} core minutes for all results)"
     )
-    for name, why in made.left_out.items():
+    for name, why in result.left_out.items():
         print(one_line(f"figure {name} was left out: {why}"), file=sys.stderr)
-    for why in made.failed:
+    for why in result.failed:
         print(one_line(f"failed: {why}"), file=sys.stderr)
-    return 1 if made.failed or made.left_out else 0
+    return 1 if result.failed or result.left_out else 0

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet scale answers.csv                                      by signed differences, as MLDS does
+tercet scale answers.csv                                      signed differences (MLDS)
 tercet scale answers.csv --stimuli stimuli.csv -o scale.csv   with physical values
-tercet scale answers.csv --unit answer                        intervals about these observers only
-tercet scale answers.csv --model ckl                          by distances on a line
+tercet scale answers.csv --unit answer                        intervals for these observers only
+tercet scale answers.csv --model ckl                          distances on a line
 """
 
 
@@ -42,12 +42,12 @@ def add_to(commands: Any) -> None:
         commands,
         "scale",
         run,
-        help="a perceptual scale with intervals: how a quantity looks to people",
+        help="a perceptual scale with intervals",
         description=(
-            "Perceived values of stimuli on a line, the first 0 and the last 1, with intervals. "
-            "Triplets, triads and quadruplets will do. The order of the stimuli must be known: "
-            "from their physical values in a file, from names that are numbers, or from the "
-            "numbers of the objects."
+            "Estimate the perceived values of stimuli on a line, from 0 for the first to 1 for the "
+            "last, with intervals, from triplets, triads or quadruplets. The order of the stimuli "
+            "must be known: from a file of physical values, or from names or objects that are "
+            "numbers."
         ),
         examples=EXAMPLES,
     )
@@ -56,36 +56,36 @@ def add_to(commands: Any) -> None:
         "--stimuli",
         type=input_file,
         metavar="FILE",
-        help="two columns: the name (or number) of every object, and its physical value",
+        help="two columns: name (or number) and physical value of every object",
     )
     parser.add_argument(
         "--model",
         choices=("difference", *MODELS),
         default="difference",
-        help="signed differences (MLDS, the default), or distances on a line by one of the others",
+        help="signed differences (MLDS, default), or distances on a line by another model",
     )
     parser.add_argument(
         "--uncertainty",
         choices=("bootstrap", "parametric", "posterior"),
-        help="resample answers, draw answers from the fit, or draw from the posterior "
+        help="resample answers, simulate answers from the fit, or draw from the posterior "
         "(default: posterior for ste, tste and ckl, else bootstrap)",
     )
     parser.add_argument(
         "--unit",
         choices=("answer", "observer", "screen"),
-        help="what a bootstrap resamples (default: observers where there are five or more; else "
-        "screens where some have several answers, else answers)",
+        help="what is resampled (default: observers if there are five or more, else screens if "
+        "some have several answers, else answers)",
     )
     parser.add_argument(
         "--link",
         choices=("probit", "logit", "cauchit"),
         default="probit",
-        help="of signed differences (default: probit)",
+        help="link function of signed differences (default: probit)",
     )
     parser.add_argument(
-        "--lapse", action="store_true", help="estimate the share of answers given at random too"
+        "--lapse", action="store_true", help="also estimate the share of answers given at random"
     )
-    parser.add_argument("--samples", type=several, metavar="N", help="that intervals are made of")
+    parser.add_argument("--samples", type=several, metavar="N", help="draws, or resamples")
     add_out(parser, "the scale as CSV")
     add_effort(parser)
     add_form(parser)
@@ -129,18 +129,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What to tell `perceptual_scale`, and nothing that the model has no use for."""
+    """The keyword arguments of `perceptual_scale` that apply to the model."""
     from tercet.errors import InputError
     from tercet.posterior import Posterior
 
     name = options.model
     how = options.uncertainty or ("posterior" if name in PROBABILITIES else "bootstrap")
     if how == "posterior" and options.unit is not None:
-        raise InputError("a posterior resamples nothing; use --uncertainty bootstrap with --unit.")
+        raise InputError("--unit needs --uncertainty bootstrap; a posterior does not resample.")
     size = {} if options.samples is None else {"n_samples": options.samples}
     if name != "difference":
         if options.link != "probit" or options.lapse:
-            raise InputError("--link and --lapse are for --model difference.")
+            raise InputError("--link and --lapse need --model difference.")
         if how == "posterior" and name in PROBABILITIES:
             estimator = make_estimator(name, 1)
             return {"model": Posterior(estimator, learn=learned_by(estimator), **size)}
@@ -163,14 +163,14 @@ def _stimuli(options: argparse.Namespace, triplets: Triplets) -> Any:
         from tercet.text import listing
 
         raise InputError(
-            "the order of the stimuli is not known: their names are not numbers "
+            "the order of the stimuli is unknown: their names are not numbers "
             f"({listing(triplets.names, range(triplets.n_objects), limit=3)}). Give their physical "
             "values with --stimuli FILE, two columns: name, value."
         ) from None
 
 
 def _read_stimuli(path: Path, triplets: Triplets) -> Any:
-    """Values by name, or in the order of the objects where these have only numbers."""
+    """Values by name, or in the order of the objects if these have no names."""
     from tercet.errors import InputError
     from tercet.io.inputfile import InputFile
     from tercet.text import first_again, shown
@@ -178,8 +178,8 @@ def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     cells = InputFile(path).cells
     if len(cells.header) != 2:
         raise InputError(
-            f"{path}: {len(cells.header)} columns where two are needed, the name of every object "
-            "and its value."
+            f"{path}: {len(cells.header)} columns, expected two: the name of every object and its "
+            "value."
         )
     if _is_number(cells.header[1]):
         cells = cells.headless(("name", "value"))
@@ -187,12 +187,12 @@ def _read_stimuli(path: Path, triplets: Triplets) -> Any:
     names = cells.text(cells.column(0)).tolist()
     values = dict(zip(names, cells.numbers(1, "value").tolist(), strict=True))
     if (twice := first_again(names)) is not None:
-        raise InputError(f"{path}: the object {shown(twice)} is there twice.")
+        raise InputError(f"{path}: the object {shown(twice)} occurs twice.")
     if triplets.names is not None:
         return values
     missing = [i for i in range(triplets.n_objects) if str(i) not in values]
     if missing:
-        raise InputError(f"{path}: there is no value for the object {missing[0]}.")
+        raise InputError(f"{path}: the value of object {missing[0]} is missing.")
     return [values[str(i)] for i in range(triplets.n_objects)]
 
 

@@ -1,4 +1,4 @@
-"""``tercet simulate``: answers of made-up people about a made-up world."""
+"""``tercet simulate``: simulated answers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet simulate -o answers.csv                                        20 objects in the plane
+tercet simulate -o answers.csv                                        20 objects in two dimensions
 tercet simulate -o scale.csv --shape line --objects 11 --answers 400  evenly spaced on a line
-tercet simulate -o noisy.csv --noise 1 --lapse .1 --points world.csv  many are wrong; keep the truth
+tercet simulate -o noisy.csv --noise 1 --lapse .1 --points world.csv  noisy; with the true points
 """
 SHAPES = ("normal", "mixture", "line")
 
@@ -40,25 +40,29 @@ def add_to(commands: Any) -> None:
         commands,
         "simulate",
         run,
-        help="make a file of answers to try things out on",
+        help="write a file of simulated answers",
         description=(
-            "Make up a world and people who answer random questions about it, with the paper's "
-            "noise: each distance is perceived as itself times a log-normal error."
+            "Simulate observers who answer random questions about a true map, with the noise of "
+            "the paper: a log-normal error multiplies each distance."
         ),
         examples=EXAMPLES,
     )
-    add_out(parser, "the answers, in the format of the ending,", required=True)
-    parser.add_argument("--objects", type=count, default=20, metavar="N", help="default: 20")
-    parser.add_argument("--answers", type=count, default=1000, metavar="N", help="default: 1000")
+    add_out(parser, "the answers", required=True)
     parser.add_argument(
-        "--dim", type=count, metavar="N", help="dimensions of the world (default: 2)"
+        "--objects", type=count, default=20, metavar="N", help="number of objects (default: 20)"
+    )
+    parser.add_argument(
+        "--answers", type=count, default=1000, metavar="N", help="number of answers (default: 1000)"
+    )
+    parser.add_argument(
+        "--dim", type=count, metavar="N", help="dimensions of the true map (default: 2)"
     )
     parser.add_argument(
         "--shape",
         choices=SHAPES,
         default="normal",
-        help="a round cloud (the default), the paper's three clusters in the plane, or even steps "
-        "on a line",
+        help="normally distributed objects (default), the paper's mixture of three clusters in two "
+        "dimensions, or evenly spaced objects on a line",
     )
     parser.add_argument(
         "--noise",
@@ -72,14 +76,14 @@ def add_to(commands: Any) -> None:
         type=share_of_one,
         default=0.0,
         metavar="P",
-        help="share of coin answers (default: 0)",
+        help="share of random answers (default: 0)",
     )
     parser.add_argument(
         "--observers",
         type=count,
         default=10,
         metavar="N",
-        help="who answer equally many questions, all alike (default: 10)",
+        help="number of observers, who do not differ (default: 10)",
     )
     parser.add_argument(
         "--points", type=output_file, metavar="FILE", help="write the true points to FILE (CSV)"
@@ -89,7 +93,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make up answers and write them."""
+    """Simulate answers and write them."""
     import numpy as np
 
     from tercet.answers.triplets import Triplets
@@ -97,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.simulate import answer, random_comparisons
 
     rng = np.random.default_rng(options.seed)
-    points = _world(options, rng)
+    points = _true_points(options, rng)
     asked = random_comparisons(len(points), options.answers, replace=True, random_state=rng)
     given = answer(points, asked, noise=options.noise, lapse=options.lapse, random_state=rng)
     who = np.sort(np.arange(len(given)) % options.observers) + 1
@@ -114,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _world(options: argparse.Namespace, rng: np.random.Generator) -> Floats:
+def _true_points(options: argparse.Namespace, rng: np.random.Generator) -> Floats:
     """True positions (n, d)."""
     import numpy as np
 

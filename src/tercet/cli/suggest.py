@@ -1,4 +1,4 @@
-"""``tercet suggest``: the comparisons whose answers would tell most."""
+"""``tercet suggest``: the most informative comparisons."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ __all__ = ["add_to", "run"]
 
 EXAMPLES = """
 tercet suggest map.npz --answers answers.csv -k 20 -o next.csv   for the experiment
-tercet suggest map.npz --strategy uncertainty --per-anchor 2     the paper's choice, spread out
-tercet suggest --strategy random --objects 30 -k 200             the first questions: no map needed
+tercet suggest map.npz --strategy uncertainty --per-anchor 2     the paper's, spread over anchors
+tercet suggest --strategy random --objects 30 -k 200             first questions, without a map
 """
 
 
@@ -43,14 +43,13 @@ def add_to(commands: Any) -> None:
         commands,
         "suggest",
         run,
-        help="which comparisons to ask next",
+        help="the most informative next questions",
         description=(
-            "The comparisons whose answers would tell most, best first: is the anchor closer to "
-            "one or to other? Which of the two is called one means nothing; shuffle left and "
-            "right in the experiment. Choosing pays once the map is roughly known, from a "
-            "posterior, and spread over anchors, as it is by default; before that ask at random, "
-            "which needs no map: the answers so far, or the number or the names of the objects, "
-            "will do."
+            "Suggest the most informative comparisons, best first: is the anchor closer to one or "
+            "to other? The order of one and other has no meaning; shuffle left and right in the "
+            "experiment. This helps once a posterior map is roughly known. Before that, ask at "
+            "random (--strategy random), for which the answers so far, or the number or names of "
+            "the objects, suffice."
         ),
         examples=EXAMPLES,
     )
@@ -59,38 +58,43 @@ def add_to(commands: Any) -> None:
         metavar="MAP",
         type=input_file,
         nargs="?",
-        help="from posterior or bootstrap (npz); not needed for --strategy random",
+        help="map written by posterior or bootstrap (npz); not needed for --strategy random",
     )
     parser.add_argument(
         "--answers",
         type=input_file,
         metavar="FILE",
-        help="the answers so far, which are not asked again",
+        help="answers so far, whose comparisons are not suggested again",
     )
     parser.add_argument(
-        "--pending", type=input_file, metavar="FILE", help="comparisons that wait for an answer"
+        "--pending", type=input_file, metavar="FILE", help="comparisons already being asked"
     )
     parser.add_argument(
-        "-k", "--count", type=count, default=10, metavar="N", help="how many (default: 10)"
+        "-k",
+        "--count",
+        type=count,
+        default=10,
+        metavar="N",
+        help="number of comparisons (default: 10)",
     )
     parser.add_argument(
         "--strategy",
         choices=("mutual_information", "information_gain", "uncertainty", "random"),
-        help="what is worth most (default: mutual_information, or uncertainty where the model has "
-        "no probabilities)",
+        help="criterion (default: mutual_information, or uncertainty if the model has no "
+        "probabilities)",
     )
     parser.add_argument(
-        "--objects", type=count, metavar="N", help="how many there are, where no map says so"
+        "--objects", type=count, metavar="N", help="number of objects, without a map"
     )
     parser.add_argument(
         "--per-anchor",
         type=count,
         metavar="N",
-        help="the most of one anchor (default: twice an even share for mutual_information and "
-        "information_gain, else any number)",
+        help="most comparisons with one anchor (default: twice an even share for "
+        "mutual_information and information_gain, else no limit)",
     )
     parser.add_argument(
-        "--repeats", action="store_true", help="what was answered may be asked again"
+        "--repeats", action="store_true", help="allow comparisons that were already answered"
     )
     group = add_format(parser)
     add_names(group)
@@ -140,31 +144,31 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check_given(options: argparse.Namespace) -> None:
-    """Raise unless the options go together."""
+    """Raise if options do not fit together."""
     from tercet.errors import InputError
 
     if options.strategy == "information_gain" and options.answers is None:
         raise InputError("--strategy information_gain needs the answers so far: --answers FILE.")
     if options.leave_out and options.answers is None:
-        raise InputError("--leave-out leaves out observers of the answers: give --answers FILE.")
+        raise InputError("--leave-out leaves out observers of the answers; give --answers FILE.")
     if options.map is not None:
         for option in ("objects", "names"):
             if getattr(options, option) is not None:
-                raise InputError(f"--{option} is for questions without a map, which knows its own.")
+                raise InputError(f"--{option} is for questions without a map; leave it out.")
         return
     if options.strategy != "random":
         raise InputError(
-            "which questions tell most, only a map knows: give one, such as 'tercet posterior' "
-            "makes, or ask at random with --strategy random."
+            "informative questions need a map: give MAP, written by 'tercet posterior', or ask at "
+            "random with --strategy random."
         )
     if (options.answers, options.objects, options.names) == (None, None, None):
         raise InputError(
-            "random questions about what? Give --answers FILE, --names FILE or --objects N."
+            "the objects are unknown; give --answers FILE, --names FILE or --objects N."
         )
 
 
 def load_objects(options: argparse.Namespace) -> Triplets:
-    """The answers so far, none perhaps, of the objects that the options tell of without a map."""
+    """The answers so far, perhaps none, and the objects given by options instead of a map."""
     from tercet.answers.triplets import as_triplets
     from tercet.errors import InputError
     from tercet.uses.active.candidates import without_answers
@@ -176,8 +180,8 @@ def load_objects(options: argparse.Namespace) -> Triplets:
             return answers
         if answers.names is not None:
             raise InputError(
-                "--objects is for objects that are numbered from 0, and these have names; give all "
-                "of them with --names FILE."
+                "--objects is for objects numbered from 0, but these have names; give all of them "
+                "with --names FILE."
             )
         if n_objects < answers.n_objects:
             raise InputError(
@@ -186,12 +190,12 @@ def load_objects(options: argparse.Namespace) -> Triplets:
         return as_triplets(answers, n_objects)
     names = None if options.names is None else read_names(options.names)
     if names is not None and n_objects is not None:
-        raise InputError("--names says how many objects there are; leave --objects out.")
+        raise InputError("--names determines the number of objects; leave --objects out.")
     return without_answers(n_objects if names is None else len(names), names)
 
 
 def _printable(found: Suggestions) -> Suggestions:
-    """The same with names that fit into a table."""
+    """The same with names that are safe to print."""
     if found.objects is None:
         return found
     return dataclasses.replace(found, objects=tuple(map(printable, found.objects)))

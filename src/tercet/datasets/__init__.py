@@ -1,4 +1,4 @@
-"""Sets of answers and of features: from a folder, or from their public homes."""
+"""Public data sets of answers and features, from a folder or downloaded."""
 
 from tercet.datasets.answers import (
     load_alien_eggs,

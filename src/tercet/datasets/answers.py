@@ -1,4 +1,4 @@
-"""Sets of answers: chosen from screens (several triplets are one choice), compared, or scaled."""
+"""Data sets of answers: choices from screens, single comparisons, and difference scaling."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _THINGS = {  # the published texts, by their split
     "participants": {"test": "test_10_ID.txt", "train": "train_90_ID_smallsample.txt"},
 }
 _SPLITS = ("train", "test")
-_TWICE = "a_new_found_glory"  # stands in the list of artists, but not in the numbering
+_TWICE = "a_new_found_glory"  # in the list of artists, but not in the numbering
 
 
 # --- choices from a screen --------------------------------------------------------------------
@@ -64,7 +64,7 @@ _TWICE = "a_new_found_glory"  # stands in the list of artists, but not in the nu
 def load_cars() -> Dataset:
     """Load which of three cars people called the most central one (7 097 statements).
 
-    A central in (A, B, C) says that B is closer to A than to C, and C closer to A than to B: two
+    A central in (A, B, C) means that B is closer to A than to C, and C closer to A than to B: two
     triplets that share a screen.
 
     Returns
@@ -105,7 +105,7 @@ def load_cars() -> Dataset:
 
 
 class _Screen(NamedTuple):
-    """A grid of dishes and what was chosen from it."""
+    """A grid of dishes and the choice from it."""
 
     probe: str
     near: list[str]
@@ -120,8 +120,8 @@ class _Screen(NamedTuple):
 def load_food() -> Dataset:
     """Load which dishes of a grid people found to taste most like one (15 320 screens).
 
-    Every chosen dish is nearer than every one that was not: the triplets of a screen are one
-    choice. The authors' catch trials are left out, as in their own list of triplets.
+    Every chosen dish is nearer than every other dish; the triplets of a screen are one choice. The
+    authors' catch trials are left out, as in their own list of triplets.
 
     Returns
     -------
@@ -164,12 +164,12 @@ def load_food() -> Dataset:
 
 
 def _screens(contents: dict[str, bytes]) -> Iterator[_Screen]:
-    """Yield the screens of all runs in the order of the files; catch trials only count."""
+    """Yield the screens of all runs in the order of the files; catch trials are only counted."""
     number = -1
     for name in sorted(contents):
         run = _RUN.fullmatch(name)
         if run is None:
-            raise ValueError(f"there is a file {name}")
+            raise ValueError(f"unexpected file {name}")
         for task in json.loads(contents[name]):
             for screen in task["HIT_screens"]:
                 number += 1
@@ -183,8 +183,8 @@ def _screens(contents: dict[str, bytes]) -> Iterator[_Screen]:
 def load_things(which: str = "random") -> Dataset:
     """Load which of three things people found the odd one out.
 
-    The two that are left are each closer to the other than to the odd one: two triplets that share
-    a screen. These are documented parts of the 4.7 million answers.
+    The two others are closer to each other than to the odd one: two triplets that share a screen.
+    These are documented parts of the 4.7 million answers.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def load_things(which: str = "random") -> Dataset:
 
 
 class _Things(NamedTuple):
-    """Odd ones out: what is left, what was odd, perhaps who said so, (m, 3) or (m, 4)."""
+    """Odd ones out: the two others, the odd one, perhaps the observer, (m, 3) or (m, 4)."""
 
     path: Path
     rows: Index
@@ -246,7 +246,7 @@ def _read_things(folder: Path, which: str) -> _Things:
 
 
 def _interleave(first: list[Index], second: list[Index]) -> Index:
-    """Return the triplets of all screens, two of each one after the other, (2m, 3)."""
+    """Return the triplets of all screens, two for each in turn, (2m, 3)."""
     return np.stack([np.column_stack(first), np.column_stack(second)], axis=1).reshape(-1, 3)
 
 
@@ -256,8 +256,8 @@ def _interleave(first: list[Index], second: list[Index]) -> Index:
 def load_material() -> Dataset:
     """Load which of two materials people found more like a third one in appearance.
 
-    Most comparisons were answered several times, often with disagreement: votes of the minority
-    are answers too, and are kept. A row's weight says how many voted so.
+    Most comparisons were answered several times, often with disagreement; votes of the minority
+    are kept. The weight of a row is its number of votes.
 
     Returns
     -------
@@ -269,10 +269,10 @@ def load_material() -> Dataset:
     paths = locate(entry, *(f"original_answers_processed_{split}.json" for split in _SPLITS))
     parts = []
     for path in paths:
-        said = read_json(path)
+        content = read_json(path)
         with reading(path):
-            asked = np.array(said["answers"], dtype=np.int64).reshape(-1, 3)
-            agreed = np.array(said["agreement"], dtype=np.int64).reshape(-1, 2)
+            asked = np.array(content["answers"], dtype=np.int64).reshape(-1, 3)
+            agreed = np.array(content["agreement"], dtype=np.int64).reshape(-1, 2)
             parts.append(np.column_stack([asked, agreed]))
     rows = np.concatenate(parts)
     split = np.repeat(_SPLITS, [len(part) for part in parts])
@@ -280,7 +280,10 @@ def load_material() -> Dataset:
     voted = np.concatenate([majority, minority])
     given = voted[:, 3] > 0
     folder = find_folder(entry)
-    names, named = None, "the published answers have no names; objects.csv in the folder would"
+    names, named = (
+        None,
+        "the published answers have no names; add objects.csv to the folder for names",
+    )
     if folder is not None and (folder / "objects.csv").is_file():
         names = read_table(folder / "objects.csv", "material")[0].tolist()
         named = "names are inferred: the sorted images; chrome and chrome-steel may be exchanged"
@@ -304,8 +307,8 @@ def load_material() -> Dataset:
 def load_music() -> Dataset:
     """Load which of two artists people found more like a third one (aset400).
 
-    Cleaned by its publishers: all triplets differ and none contradicts another, and it is not
-    known who answered. Rows that compare an artist with itself are left out.
+    Cleaned by its publishers: all triplets differ and none contradicts another. Observers are
+    unknown. Rows that compare an artist with itself are left out.
 
     Returns
     -------
@@ -340,7 +343,7 @@ def load_music() -> Dataset:
 
 
 def _read_matlab(path: Path, name: str) -> Index:
-    """Return an array of whole numbers of a Matlab file (before version 7.3)."""
+    """Return an array of integers of a Matlab file (before version 7.3)."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
@@ -356,7 +359,7 @@ def _read_matlab(path: Path, name: str) -> Index:
 def load_alien_eggs() -> Dataset:
     """Load which of two rendered shapes people found more like a third one.
 
-    The shapes differ in one number, so the truth is known: the physical smoothness.
+    The shapes differ in one known number, their physical smoothness.
 
     Returns
     -------

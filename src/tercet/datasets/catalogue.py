@@ -1,4 +1,4 @@
-"""What sets there are: sizes, citations, licences and homes; and `Dataset`, a set that was read."""
+"""The catalogue of data sets, with citations and licences, and `Dataset`, one that was read."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["CATALOGUE", "Catalogue", "Dataset", "Entry", "list_datasets"]
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a set before it is read.
+    """The description of a data set.
 
     Parameters
     ----------
     name : str
-        The short name; ``load_name`` reads the set.
+        The short name; ``load_name`` reads the data set.
     title : str
-        What it is, in a few words.
+        A short description.
     folder, files : str
-        The folder of the set inside TERCET_DATA, and what must be in it.
+        The folder inside TERCET_DATA, and the files required in it.
     objects : int
-        How many there are, loaded by default.
+        Number of objects loaded by default.
     citation, licence, home : str
-        What to cite, the terms as far as they are known, and where the set was published.
+        What to cite, the terms if known, and where the data set was published.
     answers, observers : int
-        How many there are: 0 answers where features were measured, 0 observers where it is not
-        known who answered. Votes count as answers, and so does every triplet of a screen.
+        Their numbers: 0 answers for features, 0 observers if unknown. Votes count as answers, and
+        so does every triplet of a screen.
     no_download : str
-        Why it cannot be downloaded; empty where it can.
+        Why it cannot be downloaded; empty if it can.
     """
 
     name: str
@@ -53,30 +53,30 @@ class Entry:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A set of answers or of features, with what is known of it.
+    """A data set of answers or features.
 
     Parameters
     ----------
     entry : Entry
-        What the set is, who published it, under which licence: see `list_datasets`.
+        Its description, citation and licence: see `list_datasets`.
     source : str
-        Where this copy was read: a folder, or the address it was downloaded from.
+        Where this copy was read from: a folder or an address.
     triplets : Triplets, optional
-        People's answers, with names, observers, screens and votes where the data have them.
+        The answers, with names, observers, screens and votes if available.
     features : ndarray of shape (n, p), optional
-        Measured features, one row for each object, as published: nothing is scaled.
+        Features, one row for each object, as published, unscaled.
     feature_names : tuple of p str, optional
         What was measured.
     labels : ndarray of shape (n,), optional
         The class of each object.
     label_names : mapping of a label to str, optional
-        What the labels mean, where they are numbers.
+        What the labels mean, if they are numbers.
     stimuli : ndarray of shape (n,), optional
         The physical value of each object.
     columns : mapping of str to ndarray of shape (m,)
-        What else is known of each row of the triplets.
+        Other data for each row of the triplets.
     notes : tuple of str
-        What was left out or changed, and what to beware of.
+        What was left out or changed, and caveats.
     """
 
     entry: Entry
@@ -104,17 +104,17 @@ class Dataset:
 
     @property
     def title(self) -> str:
-        """What the set is, in a few words."""
+        """A short description."""
         return self.entry.title
 
     @property
     def citation(self) -> str:
-        """What to cite when the set is used."""
+        """What to cite when using the data set."""
         return self.entry.citation
 
     @property
     def licence(self) -> str:
-        """Under which terms it was published, as far as is known."""
+        """The terms, if known."""
         return self.entry.licence
 
     @property
@@ -134,7 +134,7 @@ class Dataset:
 
     @property
     def n_objects(self) -> int:
-        """How many objects there are."""
+        """Number of objects."""
         if self.triplets is not None:
             return self.triplets.n_objects
         return 0 if self.features is None else len(self.features)
@@ -174,7 +174,7 @@ def _line(entry: Entry) -> str:
 
 
 def list_datasets() -> Catalogue:
-    """Return what sets there are; shown, it is a table.
+    """Return the available data sets, displayed as a table.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The sets of measured features that the paper simulates answers from."""
+"""Data sets of features, from which the paper simulates answers."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def load_satellite(split: str = "train") -> Dataset:
     (path,) = locate(entry, _SPLITS[split])
     rows = read_rows(path)
     if rows.shape[1] != 37:
-        raise InputError(f"{path} has rows of {rows.shape[1]} numbers; 36 and a label are needed.")
+        raise InputError(f"{path} has rows of {rows.shape[1]} numbers, expected 36 and a label.")
     return Dataset(
         entry,
         str(path),
@@ -114,7 +114,7 @@ def load_breast_cancer() -> Dataset:
     -------
     Dataset
         ``features`` (569, 30), ``labels`` (569,): 0 malignant, 1 benign. The paper writes
-        399 × 30, which is about 70 % of it; which rows is not known.
+        399 × 30, which is about 70 % of it; which rows is unknown.
     """
     from sklearn import datasets
 
@@ -126,7 +126,7 @@ def load_breast_cancer() -> Dataset:
         feature_names=tuple(map(str, bunch.feature_names)),
         labels=np.array(bunch.target, dtype=np.int64),
         label_names={i: str(name) for i, name in enumerate(bunch.target_names)},
-        notes=("the paper has 399 of the 569 rows; which ones is not known",),
+        notes=("the paper has 399 of the 569 rows; which ones is unknown",),
     )
 
 
@@ -142,7 +142,7 @@ def _read_idx(path: Path) -> NDArray[np.uint8]:
     content = read_unpacked(path)
     with reading(path):
         if content[:3] != b"\0\0\x08":
-            raise ValueError("it is no IDX file of bytes")
+            raise ValueError("it is not an IDX file of bytes")
         start = 4 + 4 * content[3]
         sizes = np.frombuffer(content[4:start], dtype=">u4").astype(np.int64)
         return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(sizes)

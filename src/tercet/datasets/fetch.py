@@ -1,9 +1,9 @@
-"""Where files come from, and how they are read.
+"""Finding, downloading and reading the files of data sets.
 
-They come from a folder of one's own, else from the cache, else from their public home. The folder
-is named by the environment variable TERCET_DATA and wins over all. What is downloaded goes into the
-user's cache (or the folder TERCET_CACHE names) once its checksum was verified. Both have the same
-layout, one folder for each set. Files are plain or gzipped, checked, and never a pickle.
+Files come from the folder named by the environment variable TERCET_DATA, else from the cache, else
+from where they were published. Downloads are stored in the user's cache (or the folder named by
+TERCET_CACHE) after their checksum was verified. Both have the same layout, one folder for each data
+set. Files are plain or gzipped, checked, and never a pickle.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _DAMAGED = (
     *(ValueError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
 )
 _TIMEOUT = 60  # seconds without a byte
-_LONG = 200  # characters, from which what a library says of a lost connection is no help
+_LONG = 200  # characters, above which a library's message about a lost connection is no help
 
 Canonical = Callable[[Path], bytes]
 
 
 class PublishedFile(NamedTuple):
-    """A published file: its name in the cache, what is checked, and its address."""
+    """A published file: its name in the cache, its checksum, and its address."""
 
     name: str
     check: str  # "sha256" of the file, or of its "content"
@@ -90,14 +90,14 @@ def published(folder: str) -> list[str]:
 
 
 def find_folder(entry: Entry, folder: str = "") -> Path | None:
-    """Return the folder of a set inside TERCET_DATA, or None where there is none."""
+    """Return the folder of a data set inside TERCET_DATA, or None."""
     root = os.environ.get("TERCET_DATA")
     if not root:
         return None
     if not Path(root).is_dir():
         raise InputError(
-            f"TERCET_DATA is {root!r}, which is no folder. Name the folder that holds "
-            f"{entry.folder} and the others, or unset it to download what can be downloaded."
+            f"TERCET_DATA is {root!r}, which is not a folder. Set it to the folder that contains "
+            f"{entry.folder} and the others, or unset it to download the data."
         )
     found = Path(root) / (folder or entry.folder)
     return found if found.is_dir() else None
@@ -111,14 +111,14 @@ def require_files(folder: Path, *names: str) -> list[Path]:
         if found is None:
             raise InputError(
                 f"{folder} has no file {name} or {name}.gz. Add it, or remove the folder (or unset "
-                "TERCET_DATA) to download the set where that is possible."
+                "TERCET_DATA) to download the data set if possible."
             )
         paths.append(found)
     return paths
 
 
 def locate(entry: Entry, *names: str) -> list[Path]:
-    """Return files that are called the same in TERCET_DATA and in the cache."""
+    """Return files that have the same names in TERCET_DATA and in the cache."""
     folder = find_folder(entry)
     if folder is not None:
         return require_files(folder, *names)
@@ -126,16 +126,16 @@ def locate(entry: Entry, *names: str) -> list[Path]:
 
 
 def download(entry: Entry, *names: str, canonical: Canonical | None = None) -> list[Path]:
-    """Return published files, from the cache or, checked, from their home.
+    """Return published files from the cache, or download and verify them.
 
     Parameters
     ----------
     entry : Entry
-        The set they belong to.
+        Their data set.
     *names : str
         Their names in the cache, as in ``sources.txt``.
     canonical : callable, optional
-        Writes the content of a file one way: for files of which only the content is known.
+        The content of a file in canonical form, for files of which only this is known.
     """
     if entry.no_download:
         raise TercetError(f"{entry.title}: {entry.no_download} {_offline(entry)}")
@@ -153,7 +153,7 @@ def download(entry: Entry, *names: str, canonical: Canonical | None = None) -> l
 def _fetch(
     pooch: Any, entry: Entry, source: PublishedFile, folder: Path, canonical: Canonical | None
 ) -> Path:
-    """Return one file of the cache; what does not pass its check is not kept."""
+    """Return one file of the cache; files with a wrong checksum are not kept."""
     path = folder / source.name
     try:
         pooch.retrieve(
@@ -166,10 +166,10 @@ def _fetch(
     except ValueError as error:  # pooch: another checksum
         raise TercetError(_refusal(entry, source)) from error
     except OSError as error:  # requests: no connection, no such file, broken off; or a full disk
-        told = str(error) if len(str(error)) < _LONG else "no connection"
+        reason = str(error) if len(str(error)) < _LONG else "no connection"
         raise TercetError(
             f"{entry.title}: {source.url} could not be downloaded ({type(error).__name__}: "
-            f"{told}). Try again later. {_offline(entry)}"
+            f"{reason}). Try again later. {_offline(entry)}"
         ) from error
     if source.check == "content" and not (canonical and _has_content(path, source, canonical)):
         path.unlink()
@@ -186,15 +186,15 @@ def _has_content(path: Path, source: PublishedFile, canonical: Canonical) -> boo
 
 def _refusal(entry: Entry, source: PublishedFile) -> str:
     return (
-        f"{entry.title}: the {source.check} of what {source.url} sent is not that of the published "
-        "file, so it was not kept. The transfer was damaged or the file has changed; try again, or "
-        f"see {entry.home}. {_offline(entry)}"
+        f"{entry.title}: the {source.check} of the file from {source.url} differs from that of the "
+        "published file, so it was not kept. The transfer failed or the file has changed; try "
+        f"again, or see {entry.home}. {_offline(entry)}"
     )
 
 
 def _offline(entry: Entry) -> str:
     return (
-        "Without a download: set the environment variable TERCET_DATA to a folder that holds "
+        "Without a download: set the environment variable TERCET_DATA to a folder that contains "
         f"{entry.folder}/ with {entry.files}. Published at {entry.home}"
     )
 
@@ -204,7 +204,7 @@ def _offline(entry: Entry) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong inside into an error that names the file."""
+    """Turn errors inside into an `InputError` that names the file."""
     try:
         yield
     except InputError:
@@ -218,7 +218,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def read_unpacked(path: Path) -> bytes:
-    """Return what is in a file, unpacked if its name ends in .gz."""
+    """Return the content of a file, decompressed if its name ends in .gz."""
     require_plain(path)
     with reading(path):
         content = path.read_bytes()
@@ -226,13 +226,13 @@ def read_unpacked(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file says."""
+    """Return the value of a JSON file."""
     with reading(path):
         return json.loads(read_unpacked(path))
 
 
 def read_rows(path: Path) -> Index:
-    """Return the whole numbers of a file without header, separated by blanks, (m, k)."""
+    """Return the integers of a file without header, separated by spaces, (m, k)."""
     lines = read_lines(path)
     with reading(path):
         if not lines:
@@ -241,18 +241,18 @@ def read_rows(path: Path) -> Index:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a text that are not blank."""
+    """Return the nonempty lines of a text."""
     with reading(path):
         return [line.strip() for line in read_unpacked(path).decode().splitlines() if line.strip()]
 
 
 def canonical_rows(path: Path) -> bytes:
-    """Write rows of whole numbers one way, for a checksum of the content."""
+    """Return rows of integers in canonical form, for a checksum of the content."""
     return read_rows(path).astype("<i8").tobytes()
 
 
 def canonical_lines(path: Path) -> bytes:
-    """Write lines one way, for a checksum of the content."""
+    """Return lines in canonical form, for a checksum of the content."""
     return "\n".join(read_lines(path)).encode()
 
 
@@ -266,20 +266,20 @@ def read_table(path: Path, *columns: str) -> list[NDArray[np.str_]]:
         for number, row in enumerate(rows, start=2):
             if len(row) != len(header):
                 raise InputError(
-                    f"{path}, row {number}: {len(row)} cells where the header has {len(header)}."
+                    f"{path}, row {number}: {len(row)} cells, but the header has {len(header)}."
                 )
         table = np.array(rows, dtype=np.str_).reshape(-1, len(header))
         return [table[:, header.index(name)] for name in columns]
 
 
 def read_tar(path: Path) -> dict[str, bytes]:
-    """Return the files of an archive by their name; nothing is unpacked onto the disk."""
+    """Return the files of an archive by name; nothing is written to the disk."""
     require_plain(path)
     size, found = 0, {}
     with reading(path), tarfile.open(path) as archive:
         for member in archive:
             size += member.size
-            check_size(path, size, MAX_BYTES, "unpacks to at least", _CURE)
+            check_size(path, size, MAX_BYTES, "decompresses to at least", _CURE)
             if member.isfile() and (file := archive.extractfile(member)):
                 found[Path(member.name).name] = file.read()
     return found

@@ -40,7 +40,7 @@ __all__ = [
     "unpack",
 ]
 
-# The names under which an .npz file may have its comparisons, the first that is there.
+# Names of the comparisons in an .npz file, in order of preference.
 _KEYS = ("triplets", "quadruplets", "comparisons", "answers", "array", "x", "arr_0")
 _FIELDS = ("observers", "screens", "weights", "response_times")
 
@@ -70,7 +70,7 @@ def _read(file: InputFile, options: Options) -> Reading:
 
 
 def select_rows(file: InputFile, cells: NDArray[Any], fields: dict[str, Any]) -> ArrayRows:
-    """Leave out the rows of an array that cannot be answers; none before some are known."""
+    """Skip the invalid rows of an array."""
     rows = None
     if file.invalid:
         rows = np.flatnonzero(file.are_valid(row_number, len(cells)))
@@ -88,25 +88,25 @@ def select_rows(file: InputFile, cells: NDArray[Any], fields: dict[str, Any]) ->
 
 
 def refuse_columns(file: InputFile, options: Options) -> None:
-    """Refuse a map of columns for a file that has no titles."""
+    """Refuse a mapping of columns for a file without titles."""
     if options.columns:
         raise InputError(
-            f"{file.path}: columns are for tables with titles, and this file is an array "
-            "without any; leave columns out."
+            f"{file.path}: columns is for tables with titles, but this file is an array without "
+            "titles; leave it out."
         )
 
 
 def find_comparisons(
     file: InputFile, arrays: dict[str, NDArray[Any]], keys: tuple[str, ...] = _KEYS
 ) -> NDArray[Any]:
-    """The comparisons among the arrays of a file; the only array, whatever its name."""
+    """The comparisons among the arrays of a file; a single array may have any name."""
     found = next((arrays[key] for key in keys if key in arrays), None)
     if found is None and len(arrays) == 1:
         (found,) = arrays.values()
     if found is None:
         if "header" in arrays:
             raise InputError(
-                f"{file.path} is a map, which was made of answers; give the answers (in Python: "
+                f"{file.path} is a map, not answers; give the answers it was made from (in Python: "
                 "tc.Ensemble.load reads the map)."
             )
         raise InputError(
@@ -119,9 +119,9 @@ def find_comparisons(
 def extras_of(
     path: str, arrays: dict[str, NDArray[Any]], options: Options
 ) -> tuple[dict[str, Any], Options]:
-    """What else the arrays of a file say about the comparisons; other arrays are ignored.
+    """The other arrays about the comparisons; unknown arrays are ignored.
 
-    Names, and how many objects there are, become options unless the caller says it.
+    Names and the number of objects become options unless the caller gives them.
     """
     keys = {field: [field] for field in _FIELDS}
     for title, field in EXTRAS.items():
@@ -147,16 +147,16 @@ def _read_text(file: InputFile, options: Options) -> Reading:
         row = int((table.codes == wrong).any(axis=1).argmax())
         raise InputError(
             f"{table.where(row)}: {table.unique[wrong]!r} is not a number. An array has the "
-            "numbers of objects; a table of names needs commas or tabs between its columns."
+            "numbers of objects; a table of names needs commas or tabs between columns."
         )
     if len(table.header) not in COLUMNS:
         raise InputError(
-            f"{table.where(0)}: there are {len(table.header)} columns; an array has 3 (anchor, "
+            f"{table.where(0)}: {len(table.header)} columns found; an array has 3 (anchor, "
             "near, far) or 4 (a, b, c, d: a–b is closer than c–d)."
         )
     reject_apart(table)
     cells = table.numbers_or_text(table.codes)
-    if cells.dtype.kind == "O":  # such as 1.0, which NumPy writes
+    if cells.dtype.kind == "O":  # such as 1.0, written by NumPy
         cells = np.array([float(cell) for cell in table.unique])[table.codes]
     note = say_untitled(len(table.header))
     return build(table, cells, options, Beside({}), rows=len(table), note=note)
@@ -166,35 +166,37 @@ def _read_text(file: InputFile, options: Options) -> Reading:
 
 
 def array_names(file: InputFile) -> frozenset[str]:
-    """The names of the arrays in an .npz file, in lower case; none if it is something else."""
+    """The names of the arrays in an .npz file, in lower case; none for another file."""
     if file.kind != "npz":
         return frozenset()
     try:
         with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
             return frozenset(name.removesuffix(".npy").lower() for name in archive.namelist())
-    except Exception:  # whatever zipfile says of a damaged file
+    except Exception:  # zipfile raises almost anything for a damaged file
         return frozenset()
 
 
 def unpack(file: InputFile) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file by name, in lower case; that of an .npy file is called array."""
+    """The arrays of an .npz file by name, in lower case; that of an .npy file is "array"."""
     content = io.BytesIO(file.content)
     try:
         if file.kind == "npy":
             return {"array": read_npy(content)}
         found = read_npz(
-            content, lambda size: check_size(file.path, size, file.max_bytes, "unpacks to")
+            content, lambda size: check_size(file.path, size, file.max_bytes, "decompresses to")
         )
     except UnreadableError as error:
         raise InputError(f"{file.path}: {error}") from None
     arrays: dict[str, NDArray[Any]] = {}
     for name, array in found.items():
         if name.lower() in arrays:
-            raise InputError(f"{file.path} has the array {name.lower()!r} twice; keep one of them.")
+            raise InputError(
+                f"{file.path} contains the array {name.lower()!r} twice; keep one of them."
+            )
         arrays[name.lower()] = array
     if not arrays:
         raise InputError(
-            f"{file.path} is a zip archive without arrays. If it is a workbook or a packed "
+            f"{file.path} is a zip archive without arrays. If it is a workbook or a compressed "
             "table, save the table as CSV."
         )
     return arrays
@@ -208,16 +210,16 @@ def pack(arrays: dict[str, Any]) -> bytes:
 
 
 def check_arrays(path: Path, names: Iterable[str] | None) -> None:
-    """Refuse names that arrays of text cut short."""
+    """Refuse names that arrays of text would truncate."""
     for name in names or ():
         if name.endswith("\0"):
             raise InputError(
-                f"{path}: the name {name!r:.80} ends in a character 0, which is cut off. Rename it."
+                f"{path}: the name {name!r:.80} ends in a null character, which is lost. Rename it."
             )
 
 
 def known_of(triplets: Triplets) -> dict[str, Any]:
-    """The arrays beside the comparisons: names, observers, … where they are known."""
+    """The other arrays: names, observers, …, if known."""
     arrays = {field: getattr(triplets, field) for field in _FIELDS}
     if triplets.names is not None:
         arrays["names"] = np.array(triplets.names)
@@ -225,7 +227,7 @@ def known_of(triplets: Triplets) -> dict[str, Any]:
 
 
 def _write(triplets: Triplets, path: Path) -> None:
-    """Write .npz, which keeps all; .npy or text, if there is nothing but numbers."""
+    """Write .npz, which keeps everything, or .npy or text for comparisons only."""
     known = known_of(triplets)
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -234,11 +236,11 @@ def _write(triplets: Triplets, path: Path) -> None:
         write_whole(path, pack(arrays))
         return
     if suffix not in (".npy", ".txt"):
-        raise InputError(f"{path}: the name of an array ends in .npz, .npy or .txt.")
+        raise InputError(f"{path}: the name of an array must end in .npz, .npy or .txt.")
     if known:
         raise InputError(
-            f"{path}: {suffix} holds the comparisons only, and these answers have "
-            f"{', '.join(known)}. Write .npz or .csv instead, which keep all."
+            f"{path}: {suffix} stores the comparisons only, but these answers have "
+            f"{', '.join(known)}. Write .npz or .csv instead, which keep everything."
         )
     content = io.BytesIO()
     if suffix == ".npy":
@@ -251,7 +253,7 @@ def _write(triplets: Triplets, path: Path) -> None:
 ARRAY = Format(
     "array",
     "an array of object numbers",
-    ".npy, .npz, or 3 or 4 numbers on each line with spaces between",
+    ".npy, .npz, or lines of 3 or 4 numbers separated by spaces",
     _matches,
     _read,
     _write,

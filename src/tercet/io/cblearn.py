@@ -1,8 +1,8 @@
-"""The formats of cblearn: comparisons as a query and, in most of them, a response.
+"""The formats of cblearn: comparisons as queries with, in most of them, responses.
 
 In cblearn 0.4.0 a query is a row (i, j, k) or (i, j, k, l), and its response says whether i–j is
-closer than i–k, or than k–l: True, 1 or a positive count says yes; False, 0 or −1 or a negative
-count says no. Responses that are all 0 or 1 are Boolean; among others, 0 is "undecided". In
+closer than i–k, or than k–l: True, 1 or a positive count means yes; False, 0, −1 or a negative
+count means no. Responses that are all 0 or 1 are Boolean; among others, 0 is "undecided". In
 list-order there is no response, because the answer to every query is yes.
 """
 
@@ -54,7 +54,7 @@ def from_cblearn(
     n_objects: int | None = None,
     names: Iterable[str] | None = None,
 ) -> Triplets:
-    """Answers from arrays of cblearn; a `DataWarning` counts the undecided, which are left out.
+    """Answers from arrays of cblearn; a `DataWarning` counts undecided ones, which are left out.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def from_cblearn(
         Rows (i, j, k) or (i, j, k, l).
     response : array-like of shape (m,), optional
         True or False, 1 or 0, 1 or −1, or counts of either sign: whether i–j is closer than i–k
-        (or k–l). Counts become weights. Without, the answer to every query is yes (list-order).
+        (or k–l). Counts become weights. By default the answer to every query is yes (list-order).
     n_objects, names
         As in `Triplets`.
 
@@ -77,7 +77,7 @@ def from_cblearn(
         return asked
     votes = _votes(np.ravel(response))
     if votes.shape != (len(asked),):
-        raise InputError(f"there are {len(asked)} queries, but {len(votes)} responses.")
+        raise InputError(f"{len(asked)} queries, but {len(votes)} responses.")
     kept = votes != 0
     if not kept.all():
         warnings.warn(
@@ -99,23 +99,23 @@ def to_cblearn(
     triplets: Any,
     format: str = "list-order",  # noqa: A002 - their word
 ) -> Index | tuple[Index, NDArray[Any]]:
-    """Answers as arrays for cblearn; names, observers and screens stay behind.
+    """Answers as arrays for cblearn, without names, observers and screens.
 
     Parameters
     ----------
     triplets : Triplets, array-like or data frame
         The answers. Weights must be counts.
     format : {"list-order", "list-boolean", "list-count"}
-        As cblearn calls them.
+        The name in cblearn.
 
     Returns
     -------
     query : (m, 3) or (m, 4) array
-        Of list-order alone, near before far. Of the others with the pair of the smaller number
-        first (j < k), as cblearn's own conversion has it.
+        For list-order alone, near before far. Else with the pair of the smaller number first
+        (j < k), as in cblearn's own conversion.
     response : (m,) array
-        Of list-boolean: whether the first pair is closer. Of list-count: how often it was found so,
-        negative where the second was. In the other formats an answer with a count is repeated.
+        For list-boolean: whether the first pair is closer. For list-count: the number of such
+        answers, negative if the second is closer. In the other formats counts are repetitions.
 
     Examples
     --------
@@ -125,7 +125,9 @@ def to_cblearn(
     answers = as_triplets(triplets)
     votes = answers.votes if answers.weights is not None else np.ones(len(answers), np.int64)
     if votes is None:
-        raise InputError("cblearn has counts and no weights, and these weights are not whole.")
+        raise InputError(
+            "cblearn has counts but no weights, and these weights are not whole numbers."
+        )
     if format == "list-order":
         return answers.array[answers.each_vote()]
     turned = _turned(answers.array)
@@ -141,7 +143,7 @@ def to_cblearn(
 
 
 def _turn(array: Index, turned: NDArray[np.bool_]) -> Index:
-    """With the two pairs exchanged in the chosen rows."""
+    """Exchange the two pairs in the chosen rows."""
     order = [0, 2, 1] if array.shape[1] == 3 else [2, 3, 0, 1]
     return np.where(turned[:, np.newaxis], array[:, order], array)
 
@@ -154,7 +156,7 @@ def _turned(array: Index) -> NDArray[np.bool_]:
 
 
 def _votes(response: Any, where: Callable[[int], str] = row_number) -> NDArray[np.float64]:
-    """How often the first pair was found closer (m,), negative where the second was."""
+    """How often the first pair was closer (m,), negative if the second was."""
     try:
         values = np.asarray(response, dtype=np.float64)
     except (TypeError, ValueError):
@@ -164,10 +166,10 @@ def _votes(response: Any, where: Callable[[int], str] = row_number) -> NDArray[n
     whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < 2.0**53)
     reject_rows(
         ~whole,
-        lambda row: f"the response is {values[row]}; it is True or False, 1 or −1, or a count",
+        lambda row: f"the response is {values[row]}, not True or False, 1 or −1, or a count",
         "Correct or remove the row.",
         where,
-        "whose response is no whole number",
+        "whose response is not a whole number",
     )
     return np.where(values == 0, -1.0, 1.0) if np.isin(values, (0, 1)).all() else values
 
@@ -233,13 +235,13 @@ def _answer(
     rows: int,
     skipped: tuple[Skipped, ...] = (),
 ) -> Reading:
-    """The queries, each turned as its response says."""
+    """The queries, reversed if the response is negative."""
     with placed(found.line):
         votes = _votes(response, found.where)
     fields = dict(beside.fields)
     if (np.abs(votes) > 1).any():
         if "weights" in fields:
-            raise InputError(f"{found.path} has counts and weights; keep one of them.")
+            raise InputError(f"{found.path} has both counts and weights; keep one of them.")
         fields["weights"] = np.abs(votes)
     decided = votes != 0
     return build(
@@ -254,9 +256,9 @@ def _answer(
 
 
 def _write(triplets: Triplets, path: Path) -> None:
-    """Write .npz with the arrays triplets (or quadruplets) and responses, and what is known."""
+    """Write .npz with the arrays triplets (or quadruplets), responses and others, if known."""
     if path.suffix.lower() != ".npz":
-        raise InputError(f"{path}: the arrays of cblearn are written as .npz; end the name so.")
+        raise InputError(f"{path}: the name of a cblearn file must end in .npz.")
     check_arrays(path, triplets.names)
     query, response = to_cblearn(triplets, "list-count")
     known = known_of(triplets)

@@ -1,4 +1,4 @@
-"""A table of text, cell by cell, that knows on which line of its file every row stands."""
+"""A table of text cells that knows the line of every row in its file."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = [
     "whole_numbers",
 ]
 
-# As Python writes them, so that 1 and 01 stay apart; 18 digits always fit into int64.
+# As Python writes them, so that 1 and 01 differ; 18 digits always fit into int64.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0*)?")  # as programs write a column with a gap
-# With this mark some programs begin a file; it is within one where files were put together.
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0*)?")  # as in a column with missing values
+# The byte order mark, at the start of a file or, in concatenated files, of any line.
 _MARKS = re.compile("(^|[\r\n])\ufeff+")
 
 Codes = NDArray[np.int64]
@@ -42,7 +42,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cells:
-    """Rows of equally many cells under a header.
+    """A rectangular table of cells with a header.
 
     Attributes
     ----------
@@ -54,16 +54,16 @@ class Cells:
     codes : (rows, columns) integer array
         Into ``unique``.
     lines : (rows,) integers or str
-        The line of the file on which each row ends, or where else it is.
+        The line of the file on which each row ends, or another place.
     header_line : int
     unit : str
         What ``lines`` count, in files that have no lines.
     decimal_comma : bool
-        Whether numbers may have a comma for the point, as where semicolons stand between cells.
+        Whether a comma may be the decimal point, as in files separated by semicolons.
     named : frozenset of str
-        Names that the caller gives: cells that are objects, even if they look like "NA".
+        Names given by the caller: objects, even if one looks like "NA".
     titles : sequence of str, optional
-        The titles as they are in the file, where the caller calls columns otherwise.
+        The titles in the file, if the caller renamed columns.
     """
 
     path: str
@@ -81,19 +81,19 @@ class Cells:
         return len(self.codes)
 
     def where(self, row: int) -> str:
-        """Say where a row is, for an error."""
+        """The file and place of a row, for an error."""
         return f"{self.path}, {self.line(row)}"
 
     def line(self, row: int) -> str:
-        """Say on which line a row is."""
+        """The place of a row, such as "line 12"."""
         return f"{self.unit} {self.lines[row]}"
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """The chosen rows, by a mask or by numbers; they know their lines."""
+        """The chosen rows, by a mask or by numbers."""
         return replace(self, codes=self.codes[rows], lines=np.asarray(self.lines)[rows].tolist())
 
     def headless(self, titles: Sequence[str]) -> Self:
-        """With these titles, and what stood in their place as the first row."""
+        """With these titles, and the former header as the first row."""
         place = {cell: code for code, cell in enumerate(self.unique)}
         first = np.array([[place.setdefault(cell, len(place)) for cell in self.header]])
         return replace(
@@ -126,7 +126,7 @@ class Cells:
         )
 
     def mapped(self, change: Callable[[str], str]) -> Self:
-        """With every cell changed; distinct cells that become the same are one from then on."""
+        """With every cell changed; distinct cells may become the same."""
         place: dict[str, int] = {}
         codes = [place.setdefault(change(cell), len(place)) for cell in self.unique]
         return replace(self, unique=list(place), codes=np.array(codes, np.int64)[self.codes])
@@ -134,31 +134,31 @@ class Cells:
     def reject(
         self, bad: NDArray[np.bool_], problem: Callable[[int], str], cure: str, reason: str
     ) -> None:
-        """Refuse the rows of a mask; ``problem(row)`` tells the first, ``reason`` all of them."""
+        """Refuse the rows of a mask; ``problem(row)`` describes the first, ``reason`` all."""
         with placed(self.line):
             reject_rows(bad, problem, cure, self.where, reason)
 
     # --- columns ------------------------------------------------------------------------------
 
     def find(self, *titles: str) -> int | None:
-        """The place of the first of these titles that there is, whatever its case."""
+        """The place of the first of these titles that occurs, in any case."""
         words = [title.lower() for title in self.header]
         word = next((title for title in titles if title in words), None)
         if word is None:
             return None
         if words.count(word) > 1:
-            raise InputError(f"{self.path}: the column {word!r} is there twice; keep one of them.")
+            raise InputError(f"{self.path}: the column {word!r} occurs twice; keep one of them.")
         return words.index(word)
 
     def find_observer(self) -> int | None:
-        """The place of the people who answered, under any of the usual titles."""
+        """The place of the observers, under any of the usual titles."""
         try:
             return find_observer(self.header, lambda place: bool(self.blank([place]).all()))
         except InputError as error:
             raise InputError(f"{self.path}: {error}") from None
 
     def need(self, *titles: str) -> int:
-        """The same, and a clear error where there is none of them."""
+        """Like `find`, but an error if none of them occurs."""
         place = self.find(*titles)
         if place is None:
             found = listed(self.header)
@@ -172,7 +172,7 @@ class Cells:
     ) -> Self:
         """With our words over the columns that ``columns`` maps them to (ours → the file's).
 
-        ``known`` are the words that a format has; others are refused.
+        ``known`` are the words of a format; others are refused.
         """
         if not columns:
             return self
@@ -184,19 +184,19 @@ class Cells:
             if not matching:
                 found = listed(self.header)
                 raise InputError(
-                    f"{self.path}: there is no column {title!r} to take as {word!r}; columns "
+                    f"{self.path}: there is no column {title!r} to use as {word!r}; columns "
                     f"found: {found}."
                 )
             if len(matching) > 1:
-                raise InputError(f"{self.path}: the column {title!r} is there twice.")
+                raise InputError(f"{self.path}: the column {title!r} occurs twice.")
             taken = [i for i, each in enumerate(header) if each.lower() == word.lower()]
-            for i in taken:  # a column that happens to have our word is not meant
+            for i in taken:  # an unmapped column with our word
                 header[i] = f"{header[i]} (not used)"
             header[matching[0]] = word
         return replace(self, header=header, titles=self.header)
 
     def title(self, place: int) -> str:
-        """What the file itself calls a column."""
+        """The title of a column in the file."""
         return (self.header if self.titles is None else self.titles)[place]
 
     def column(self, place: int) -> Codes:
@@ -206,12 +206,12 @@ class Cells:
     # --- what is in them ----------------------------------------------------------------------
 
     def blank(self, places: Sequence[int]) -> NDArray[np.bool_]:
-        """Which cells (rows, places) are empty, or have what programs write for that."""
+        """Which cells (rows, places) are empty or stand for a missing value."""
         empty = [is_missing(cell) and cell not in self.named for cell in self.unique]
         return np.array(empty, dtype=bool)[self.codes[:, places]]
 
     def reject_blank(self, places: Sequence[int], *, objects: bool = True) -> None:
-        """Refuse empty cells in these columns, which are of objects or of something else."""
+        """Refuse missing cells in these columns, which contain objects or something else."""
         blank = self.blank(places)
 
         def describe(row: int) -> str:
@@ -222,7 +222,7 @@ class Cells:
 
         cure = "Fill it or remove the line."
         if objects and any(self.unique[code] for code in self.codes[:, places][blank]):
-            cure += " If an object is called so, give the names of all objects."
+            cure += " If it is the name of an object, give the names of all objects."
         self.reject(np.logical_or.reduce(blank, axis=1), describe, cure, "with an empty cell")
 
     def text(self, codes: Codes) -> NDArray[np.object_]:
@@ -230,7 +230,7 @@ class Cells:
         return np.array(self.unique, dtype=object)[codes]
 
     def numbers_or_text(self, codes: Codes) -> NDArray[Any]:
-        """Integers if the cells of these codes all are, such as 3 or 3.0, and text if not."""
+        """Integers if the cells of these codes all are, such as 3 or 3.0, else text."""
         values = np.zeros(len(self.unique), dtype=np.int64)
         for code in np.unique(codes):
             cell = self.unique[code]
@@ -249,8 +249,8 @@ class Cells:
     ) -> tuple[NDArray[Any], Iterable[str] | None]:
         """The objects of these codes, by number or by name, and the names of all objects.
 
-        Where names are given, cells are names; with ``positions`` they may be numbers too, unless
-        a name looks like one.
+        If names are given, cells are names; with ``positions`` they may also be numbers, unless a
+        name looks like one.
         """
         if names is None:
             return self.numbered(codes)
@@ -260,12 +260,12 @@ class Cells:
                 return cells, names
         place = {name: i for i, name in enumerate(names)}
         numbers = np.array([place.get(cell, -1) for cell in self.unique], dtype=np.int64)[codes]
-        return self.text(codes) if (numbers < 0).any() else numbers, names  # `check` says which
+        return self.text(codes) if (numbers < 0).any() else numbers, names  # `check` reports them
 
     def numbered(self, codes: Codes) -> tuple[NDArray[Any], tuple[str, ...] | None]:
         """Objects by their numbers, and their names; no names if all of the cells are integers.
 
-        The names are sorted as `check` does it; to number each distinct cell once is quicker.
+        The names are sorted as in `check`; numbering each distinct cell once is faster.
         """
         cells = self.numbers_or_text(codes)
         if cells.dtype != object:
@@ -278,7 +278,7 @@ class Cells:
     def numbers(
         self, place: int, what: str, example: str = "2 or 0.5", *, blank: bool = False
     ) -> NDArray[np.float64]:
-        """A column (rows,) of numbers; empty cells are NaN where ``blank``, else errors."""
+        """A column (rows,) of numbers; empty cells are NaN if ``blank``, else errors."""
         codes = self.column(place)
         values, broken = self._parse(np.unique(codes), blank=blank)
         self.reject(
@@ -290,20 +290,19 @@ class Cells:
         return values[codes]
 
     def times(self, place: int) -> NDArray[np.float64]:
-        """A column (rows,) of response times as they are in the file.
+        """A column (rows,) of response times, unconverted.
 
-        Empty cells, and what other programs write for them, are NaN. Other words among times are
-        infinite, as they are no times; where nothing is a time it is another column.
+        Missing cells are NaN, and other text is infinite; an error if nothing is a number.
         """
         codes = self.column(place)
         known = replace(self, unique=["" if is_missing(cell) else cell for cell in self.unique])
         values, broken = known._parse(np.unique(codes), blank=True)
         if broken[codes].any() and not np.isfinite(values[codes]).any():
-            return known.numbers(place, "response time", "1.25", blank=True)  # says which
+            return known.numbers(place, "response time", "1.25", blank=True)  # raises
         return np.where(broken, np.inf, values)[codes]
 
     def _parse(self, codes: Codes, *, blank: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The distinct cells of these codes as numbers, and which of them are none."""
+        """The distinct cells of these codes as numbers, and which of them are not numbers."""
         values = np.full(len(self.unique), np.nan)
         broken = np.zeros(len(self.unique), dtype=bool)
         for code in codes:
@@ -326,7 +325,7 @@ class Cells:
 def make_cells(
     path: str, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int | str]
 ) -> Cells:
-    """Cells of rows that were read in some other way, such as from JSON."""
+    """Cells from rows that were read in another way, such as from JSON."""
     place: dict[str, int] = {}
     codes = [[place.setdefault(cell.strip(), len(place)) for cell in row] for row in rows]
     table = np.array(codes, dtype=np.int64).reshape(len(rows), len(header))
@@ -334,7 +333,7 @@ def make_cells(
 
 
 def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
-    """Split text into cells, all rows equally long; the first row is the header."""
+    """Split text into cells, with a header and rows of equal length."""
     place: dict[str, int] = {}
     codes, lines = array("q"), array("q")
     header: list[str] = []
@@ -359,9 +358,9 @@ def read_cells(path: str, text: str, delimiter: str | None = None) -> Cells:
 
 
 def read_words(path: str, text: str) -> Cells:
-    """Split lines at whitespace into cells, all rows equally long.
+    """Split lines at whitespace into cells, with rows of equal length.
 
-    The titles are "1", "2", …, and what follows a # is a comment.
+    The titles are "1", "2", …, and text after # is a comment.
     """
     place: dict[str, int] = {}
     codes, lines = array("q"), array("q")
@@ -385,20 +384,20 @@ def read_words(path: str, text: str) -> Cells:
 
 
 def first_row(path: str, text: str, delimiter: str | None = None) -> list[str]:
-    """The cells of the first row that is not empty; none if there is no such row."""
+    """The cells of the first nonempty row, if any."""
     for _, row in _rows(path, text, _find_delimiter(text) if delimiter is None else delimiter):
         return [cell.strip() for cell in row]
     return []
 
 
 def _find_delimiter(text: str) -> str:
-    """A comma, a semicolon or a tab, whichever the first line has most of."""
+    """A comma, a semicolon or a tab, whichever is most frequent in the first line."""
     first_line = text.lstrip().partition("\n")[0]
     return max(",;\t", key=first_line.count)
 
 
 def _rows(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, with the line on which each ends."""
+    """Yield the nonempty rows, with the line on which each ends."""
     lines = io.StringIO(_MARKS.sub(r"\1", text) if "\ufeff" in text else text, newline=None)
     taken: list[str] = []
     reader = csv.reader(_remember(lines, taken) if '"' in text else lines, delimiter=delimiter)
@@ -413,53 +412,52 @@ def _rows(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]
             if row and not (len(row) == 1 and not row[0].strip()):
                 yield end, row
     except csv.Error as error:
-        raise InputError(f"{path}, line {end + 1}: this is not CSV ({error}).") from None
+        raise InputError(f"{path}, line {end + 1}: invalid CSV ({error}).") from None
 
 
 def _remember(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
-    """The lines, each put down before it is passed on."""
+    """Yield the lines, recording each in ``taken``."""
     for line in lines:
         taken.append(line)
         yield line
 
 
 def _check_quotes(where: str, lines: Sequence[str], delimiter: str, width: int) -> None:
-    """Refuse a row over several lines if a stray quote joined them.
+    """Refuse a row of several lines if a stray quote joined them.
 
-    The quotes must close, each where the cell ends, and there must be as many cells as in the
-    first row (``width``). And what lies within the quotes must not be the rest of a row, whole
-    rows, and the start of a row. ``where`` is the first line, for the error.
+    The quotes must close at the end of a cell, there must be as many cells as in the first row
+    (``width``), and the lines must not be rows by themselves. ``where`` is the first line.
     """
     try:
         rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
         sensible = len(rows) == 1 and len(rows[0]) == width
     except csv.Error:
         sensible = False
-    # How many cells each line has, were its quotes but letters.
+    # Cells of each line if quotes were ordinary characters.
     alone = (line.count(delimiter) + 1 for line in lines if line.strip('" \t\n'))
     if not sensible or all(each == width for each in alone):
         raise InputError(
-            f'{where}: a quote (") opens a cell here that runs over the end of the line, and '
-            f"{len(lines)} lines would become one row. Remove the quote, or write it twice and "
-            "put the cell into quotes."
+            f'{where}: a quote (") opens a cell that continues beyond the line, so that '
+            f"{len(lines)} lines would become one row. Remove the quote, or double it and quote "
+            "the cell."
         )
 
 
 def check_columns(columns: object) -> None:
-    """Raise unless it maps our words to the titles of a file, or is None."""
+    """Raise unless ``columns`` is a mapping or None."""
     if columns is not None and not isinstance(columns, Mapping):
         raise InputError(
-            "columns takes our words and the file's titles, such as {'anchor': 'probe'}, got "
+            "columns must map our words to the file's titles, such as {'anchor': 'probe'}, got "
             f"{columns!r}."
         )
 
 
 def _check_words(columns: Mapping[str, str], known: Sequence[str]) -> None:
-    """Raise where a column is to be taken as what the format does not have, or as two things."""
+    """Raise if a word is unknown to the format, or a column is given for two words."""
     for word in columns:
         if word not in known:
             raise InputError(
-                f"columns: {word!r} is not known for this format; known are {', '.join(known)}."
+                f"columns: {word!r} is unknown for this format; choose among {', '.join(known)}."
             )
     for word, other in itertools.combinations(columns, 2):
         if columns[word] == columns[other]:
@@ -481,7 +479,7 @@ def is_number(cell: str) -> bool:
 
 
 def whole_numbers(table: Cells) -> Cells:
-    """The table with 3 for 3.0: programs write numbers so in a column that has a gap."""
+    """The table with 3 for 3.0, as written in a column with missing values."""
     return table.mapped(_whole)
 
 

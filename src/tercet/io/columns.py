@@ -1,4 +1,4 @@
-"""Columns whose titles are not ours: which is likely what, and whether the first line is titles."""
+"""Unknown titles: what columns likely contain, and whether the first line is a header."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "say_untitled",
 ]
 
-# Words in titles, by what they say of a column; the first group that has one of them decides.
+# Words in titles, by the role of the column; the first group with a match decides.
 _WORDS = {
     "beside": {"time", "times", "rt", "latency", "duration", "onset", "date", "trial", "correct"},
     "odd": {"odd", "oddone", "oddball", "oddoneout"},
@@ -46,18 +46,18 @@ _STEMS = {
 _SIDES = {"l": "left", "r": "right"}
 _NUMBERS = {"1": "first", "a": "first", "2": "second", "b": "second", "3": "third", "c": "third"}
 _OBJECTS = ("object1", "object2", "object3")
-UNKNOWN = "…"  # in place of a title that is not clear
+UNKNOWN = "…"  # placeholder for an unclear title
 _KNOWN = {*COLUMNS[3], *map(plain_title, EXTRAS), *OBSERVERS, *sum(ALSO.values(), ())}
-_ENOUGH = 5  # rows after which it is no accident that a column shares nothing with the others
+_ENOUGH = 5  # rows: with more, a column that shares no value with the others is no coincidence
 
 
 def is_title(cell: str) -> bool:
-    """Whether a cell is a title that is known, ours or one that means the same."""
+    """Whether a cell is a known title, ours or a synonym."""
     return plain_title(cell) in _KNOWN
 
 
 def _role_of(title: str) -> str | None:
-    """What a title says of its column, such as "near" or "observer"; None if nothing."""
+    """The role of a column by its title, such as "near" or "observer"; None if unclear."""
     if plain_title(title) in OBSERVERS:
         return "observer"
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=[0-9])", " ", title)
@@ -68,9 +68,9 @@ def _role_of(title: str) -> str | None:
 
 
 def guesses(table: Cells) -> Iterator[dict[str, str]]:
-    """Maps from our words to titles of the table, the likeliest first.
+    """Mappings from our words to titles of the table, the most likely first.
 
-    Where two sides and a response are there but no anchor, this has `UNKNOWN` for a title.
+    With two sides and a response but no anchor, the title of the anchor is `UNKNOWN`.
     """
     header = table.header
     places: dict[str, list[int]] = {}
@@ -107,19 +107,19 @@ def guesses(table: Cells) -> Iterator[dict[str, str]]:
         left, right = (known[side] for side in pair)
         anchor = known.get("anchor", _one_more(table, rest, [left, right]))
         sides = titles(left=left, right=right, response=response)
-        found = {"anchor": UNKNOWN if anchor is None else header[anchor]} | sides
-        yield found
-        yield from (found | keys for keys in _keys(table, left, right, response))
+        guess = {"anchor": UNKNOWN if anchor is None else header[anchor]} | sides
+        yield guess
+        yield from (guess | keys for keys in _keys(table, left, right, response))
 
 
 def _one_more(table: Cells, rest: Sequence[int], objects: Sequence[int]) -> int | None:
-    """The one column of the rest that shares values with these."""
+    """The only column of the rest that shares values with these, or None."""
     shared = [i for i in rest if np.isin(table.column(i), table.codes[:, objects]).any()]
     return shared[0] if len(shared) == 1 else None
 
 
 def _keys(table: Cells, left: int, right: int, response: int) -> Iterator[dict[str, str]]:
-    """The responses that mean left and right, where they are the titles or end them."""
+    """The responses that mean left and right, if they are the titles or their last letters."""
     given = {table.unique[code].lower() for code in np.unique(table.column(response)).tolist()}
     given = {cell for cell in given if not is_missing(cell)}
     one, other = (table.header[i].lower() for i in (left, right))
@@ -128,19 +128,19 @@ def _keys(table: Cells, left: int, right: int, response: int) -> Iterator[dict[s
             yield {"left_key": keys[0], "right_key": keys[1]}
 
 
-# --- the first line, and a header that comes again --------------------------------------------
+# --- the first line, and a repeated header ----------------------------------------------------
 
 
 class UnknownColumnsError(InputError):
-    """A table that lacks our columns; whoever asked for it may offer what is likely meant.
+    """A table without our columns.
 
     Attributes
     ----------
     table : Cells
     titled : bool
-        Whether its titles are to be renamed or pointed out.
+        Whether it has titles, to be renamed or mapped.
     otherwise : str
-        What to do if they are no titles.
+        What to do if the first line is not a header.
     """
 
     def __init__(
@@ -153,20 +153,19 @@ class UnknownColumnsError(InputError):
 
 
 def reject_titles(table: Cells) -> None:
-    """Refuse a table of 3 or 4 columns if its first row is titles, or its columns no objects.
+    """Refuse a table of 3 or 4 columns if its first row is titles, or its columns are not objects.
 
-    The first row is titles if all of its words occur nowhere else; or if two do, and no other row
-    has as many such words, which of real answers just one in so many rows has; or by its words, if
-    these are usual in titles. Numbers are never titles.
+    The first row is titles if none of its words occurs elsewhere; or if at least two do not, and no
+    other row has as many unique words; or if its words are usual in titles. Numbers are not titles.
     """
     first = table.codes[0]
     cells = [table.unique[code] for code in first]
-    others = table.codes[(table.codes != first).any(axis=1)]  # it may come again, as titles do
+    others = table.codes[(table.codes != first).any(axis=1)]  # a header may be repeated
     new = ~np.isin(first, others) & ~np.array([is_number(cell) for cell in cells])
     once = np.bincount(table.codes.ravel(), minlength=len(table.unique)) == 1
     most = int(np.count_nonzero(once[others], axis=1).max()) if len(others) else 0
     roles = [_role_of(cell) for cell in cells]
-    numbered = (None, *_NUMBERS.values())  # as "image1", which may be an object as well
+    numbered = (None, *_NUMBERS.values())  # such as "image1", which may also be an object
     usual = {role for role in roles if role not in numbered}
     fresh = [role for role, is_new in zip(roles, new, strict=True) if role is not None and is_new]
     titled = new.all() or np.count_nonzero(new) >= max(2, most + 1)
@@ -176,7 +175,7 @@ def reject_titles(table: Cells) -> None:
         return
     found = ", ".join(f"{cell!r:.80}" for cell in cells)
     ours = ",".join(COLUMNS[len(cells)])
-    otherwise = f"If the file has no header and this is an answer, put the line {ours} before it."
+    otherwise = f"If the file has no header and this is an answer, add the line {ours} before it."
     raise UnknownColumnsError(
         f"{table.where(0)}: the header must have the columns anchor, near, far (or a, b, c, d); "
         f"columns found: {found}.",
@@ -186,17 +185,17 @@ def reject_titles(table: Cells) -> None:
 
 
 def say_untitled(width: int) -> str:
-    """How the columns of a table without titles are taken, for a note."""
-    said = f"There are no titles: the columns are taken as {', '.join(COLUMNS[width])}."
-    if width == 3:  # as files of THINGS have it
-        said += " If the third is the odd one out of three, give the format odd-one-out."
-    return said
+    """A note about the columns of a table without titles."""
+    note = f"There are no titles: the columns are assumed to be {', '.join(COLUMNS[width])}."
+    if width == 3:  # as in files of THINGS
+        note += " If the third is the odd one out of three, give the format odd-one-out."
+    return note
 
 
 def reject_apart(table: Cells) -> None:
     """Refuse a table without titles if a column shares no value with the others.
 
-    Of few rows that says nothing, except in four columns of names: one may be of observers.
+    With few rows that means nothing, except for four columns of names: one may be observers.
     """
     width, rows = table.codes.shape[1], len(table)
     if rows > _ENOUGH:
@@ -212,7 +211,7 @@ def reject_apart(table: Cells) -> None:
     raise UnknownColumnsError(
         f"{table.path} has no titles, and column {apart[-1] + 1} shares no value with the others: "
         f"{listed(values, 5)}. So these may not be {objects} objects. "
-        f"If they are, put the line {titles} on top{also}, with commas between columns.",
+        f"If they are, add the line {titles} at the top{also}, with commas between columns.",
         table,
         titled=False,
     )
@@ -229,23 +228,23 @@ def _apart(codes: NDArray[np.int64]) -> list[int]:
 
 
 def reject_repeated_header(table: Cells) -> None:
-    """Refuse rows that are a header again: in other letters, in another order, or in other words.
+    """Refuse rows that repeat the header: in any case or order, or with other known titles.
 
-    Titles of one letter may be objects as well, and are a header only where they are the same.
+    Titles of one letter may also be objects, and are a header only if identical.
     """
     place = {cell: code for code, cell in enumerate(table.unique)}
     again = (table.codes == [place.get(title, -1) for title in table.header]).all(axis=1)
     again |= _in_other_words(table)
     if again.any():
         raise InputError(
-            f"{table.where(int(again.argmax()))}: the header comes again "
-            f"({np.count_nonzero(again)} in all), as when files are put together. Remove the "
-            "line; where its columns are in another order, correct the lines below it too."
+            f"{table.where(int(again.argmax()))}: the header is repeated "
+            f"({np.count_nonzero(again)} in all), as in concatenated files. Remove the line; if "
+            "its columns are in another order, correct the lines below it too."
         )
 
 
 def _in_other_words(table: Cells) -> NDArray[np.bool_]:
-    """Rows (rows,) that have all titles in any case and order, or nothing but known titles."""
+    """Rows (rows,) with all titles in any case and order, or with known titles only."""
     words = [title.lower() for title in table.header]
     if all(len(word) <= 1 for word in words):
         return np.zeros(len(table), dtype=bool)

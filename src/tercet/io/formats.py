@@ -1,4 +1,4 @@
-"""The table of formats; read_file, read_triplets and write_triplets, which find theirs in it."""
+"""The table of formats; read_file, read_triplets and write_triplets, which use it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tercet.text import alike, list_alike
 
 __all__ = ["FORMATS", "find_writer", "read_file", "read_opened", "read_triplets", "write_triplets"]
 
-# All formats, in the order in which a file is held against them. A new one is a file with its
-# `Format`, whose reader ends in `trials.build`, and a line here.
+# All formats, in the order in which they are tried. A new one is a module with its `Format`, whose
+# reader ends in `trials.build`, and a line here.
 FORMATS: tuple[Format, ...] = (
     PARQUET,
     CBLEARN,
@@ -71,22 +71,22 @@ def read_file(
     path : path
         Text in UTF-8 (CSV, TSV, whitespace, JSON), which may be gzipped; .npy, .npz or Parquet.
     format : str, optional
-        The name of a format, see `tercet.io.FORMATS`; by default it is recognised.
+        The name of a format, see `tercet.io.FORMATS`; by default it is detected.
     columns : mapping of str to str, optional
-        Which columns of the file to take as ours, such as ``{"anchor": "probe", "near": "chosen",
-        "far": "other", "observer": "participant"}``. The format is recognised by our words
-        as if the file had them for titles.
+        The titles of our columns in the file, such as ``{"anchor": "probe", "near": "chosen",
+        "far": "other", "observer": "participant"}``. The format is detected as if the file had
+        our words as titles.
     n_objects : int, optional
-        How many objects there are, if the last ones may not occur.
+        Number of objects, if the last ones may not occur.
     names : sequence of str, optional
         The names of all objects; the cells are then names, even if they look like integers.
     delimiter : str, optional
-        The character between cells; by default a comma, a semicolon or a tab, as the file has.
+        The character between cells; by default a comma, a semicolon or a tab, as detected.
     skip_invalid : bool
-        Whether to leave out rows that cannot be answers, such as one whose winner was not shown,
-        and go on; they are counted and listed in `Reading.skipped`. By default they are an error.
+        Whether to skip invalid rows, such as one whose winner was not shown; they are counted and
+        listed in `Reading.skipped`. By default they are an error.
     max_bytes : int
-        The most that may be read from the file, unpacked if it is packed; 2 GiB by default.
+        The largest file to read, in bytes after decompression; 2 GiB by default.
 
     Returns
     -------
@@ -100,24 +100,21 @@ def read_file(
 def read_opened(
     file: InputFile, name: str | None, options: Options, skip_invalid: bool = False
 ) -> Reading:
-    """Read answers from a file that was looked at before; see `read_file`.
-
-    A pipe can be read only once.
-    """
+    """Read answers from a file that is open already, as a pipe can be read only once."""
     names: Any = options.names
     if names is not None and not isinstance(names, str):
         if not isinstance(names, Iterable):
             raise InputError(f"names must be a list of strings, got {names!r:.80}.")
-        names = list(names)  # they are looked at more than once
+        names = list(names)  # used more than once
         file.add_names(map(str, names))
     file.add_titles(options.columns or ())
     options = options._replace(names=names)
     try:
-        chosen = recognise(file) if name is None else find_format(name)
+        chosen = detect(file) if name is None else find_format(name)
         reading = _read(chosen, file, options, skip_invalid)
     except UnknownColumnsError as error:
-        said = (str(error), _advice(file, options, error), error.otherwise)
-        raise InputError(" ".join(filter(None, said))) from None
+        parts = (str(error), _advice(file, options, error), error.otherwise)
+        raise InputError(" ".join(filter(None, parts))) from None
     return replace(
         reading,
         note=" ".join(filter(None, (reading.note, _say_alike(reading.triplets)))),
@@ -128,17 +125,17 @@ def read_opened(
 
 
 def _say_alike(triplets: Triplets) -> str:
-    """Observers that may be one, as where files were put together; of objects `diagnose` tells."""
+    """A note about observers whose labels look alike; objects are left to `diagnose`."""
     observers = triplets.observers
     if observers is None or observers.dtype.kind != "U":
         return ""
     if not (groups := alike(dict.fromkeys(observers.tolist()))):
         return ""
-    return f"Taken as different observers, though they look alike: {list_alike(groups)}."
+    return f"Treated as different observers, although they look alike: {list_alike(groups)}."
 
 
 def _read(chosen: Format, file: InputFile, options: Options, skip_invalid: bool) -> Reading:
-    """Read the file, as often as it has kinds of rows that cannot be answers."""
+    """Read the file, again after each kind of invalid rows that is skipped."""
     skipped: list[Skipped] = []
     while True:
         try:
@@ -147,7 +144,7 @@ def _read(chosen: Format, file: InputFile, options: Options, skip_invalid: bool)
             if not error.reason or file.invalid.issuperset(error.places):
                 raise
             if not skip_invalid:
-                error.hint = "To leave such rows out, counted and listed, use skip_invalid=True."
+                error.hint = "To skip and list such rows, use skip_invalid=True."
                 raise
             file.invalid.update(error.places)
             count, first = len(error.places), error.places[0]
@@ -163,7 +160,7 @@ def _read(chosen: Format, file: InputFile, options: Options, skip_invalid: bool)
 
 
 def _advice(file: InputFile, options: Options, error: UnknownColumnsError) -> str:
-    """What to do about columns that are not known: the likely map, where it can be guessed."""
+    """What to do about unknown columns: the likely mapping, if it can be guessed."""
     if not error.titled:
         return ""
     if options.columns is None:
@@ -173,19 +170,19 @@ def _advice(file: InputFile, options: Options, error: UnknownColumnsError) -> st
         columns = columns or next(iter(likely), None)
         if columns is not None:
             unclear = UNKNOWN in columns.values()
-            which = f", where {UNKNOWN} is the column of what both sides were compared with"
+            which = f", where {UNKNOWN} is the column of the anchor"
             return f"Likely: columns={columns!r}{which if unclear else ''}."
     return (
-        "Rename them, or say which is which with columns, on the command line --columns "
-        "anchor=…,near=…,far=… (where sides were shown, anchor=…,left=…,right=…,response=…)."
+        "Rename them, or map them with columns, on the command line --columns "
+        "anchor=…,near=…,far=… (for choices between sides, anchor=…,left=…,right=…,response=…)."
     )
 
 
 def _reads(file: InputFile, options: Options, columns: Mapping[str, str]) -> bool:
-    """Whether the file can be read with such a map."""
+    """Whether the file can be read with this mapping."""
     titled = file.with_titles(columns)
     try:
-        recognise(titled).read(titled, options._replace(columns=columns))
+        detect(titled).read(titled, options._replace(columns=columns))
     except InputError:
         return False
     return True
@@ -211,7 +208,7 @@ def read_triplets(
         than c–d), and perhaps observer, screen, response_time (in seconds) or response_time_ms, and
         weight or count, in any order and case; other columns are ignored. A file without a header
         has just the 3 or 4 columns. Objects are numbers from 0 if all of them are integers, and
-        names if not. Files of other programs are recognised.
+        names if not. Files of other programs are detected.
     format, columns, n_objects, names, delimiter, skip_invalid, max_bytes
         As in `read_file`.
     """
@@ -229,16 +226,16 @@ def read_triplets(
     return reading.triplets
 
 
-def recognise(file: InputFile) -> Format:
+def detect(file: InputFile) -> Format:
     """The first format that the file looks like; a tidy table if it looks like none."""
-    found = next((each for each in FORMATS if each.matches(file)), TIDY)
-    if found is TIDY and file.kind == "json":
-        file.json  # noqa: B018 - where it is not even that, this says on which line
+    detected = next((each for each in FORMATS if each.matches(file)), TIDY)
+    if detected is TIDY and file.kind == "json":
+        file.json  # noqa: B018 - raises, with the line, if it is not valid JSON
         raise InputError(
-            f"{file.path} is JSON, but none that is known here (NEXT, jsPsych, Food-100); say "
-            "which with format, or save the answers as a table."
+            f"{file.path} is JSON of an unknown format (known: NEXT, jsPsych, Food-100); give its "
+            "format, or save the answers as a table."
         )
-    return found
+    return detected
 
 
 def find_format(name: str) -> Format:
@@ -247,7 +244,7 @@ def find_format(name: str) -> Format:
         if each.name == name:
             return each
     known = ", ".join(each.name for each in FORMATS)
-    raise InputError(f"there is no format {name!r}; known are {known}.")
+    raise InputError(f"there is no format {name!r}; choose one of {known}.")
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -258,11 +255,11 @@ def write_triplets(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> None:
-    """Write answers to a file that `read_triplets` reads, all of it or nothing.
+    """Write answers to a file that `read_triplets` reads, atomically.
 
     In a tidy table objects are written by name if they have names, and observer, screen, weight
     and response_time if they are known. A path ending in .tsv is separated by tabs, and one ending
-    in .gz is compressed. A table does not hold the order of the names or objects that never occur:
+    in .gz is compressed. A table loses the order of the names and objects that never occur:
     read it with ``names=triplets.names`` (or ``n_objects``) to get the same Triplets back.
 
     Parameters
@@ -270,10 +267,10 @@ def write_triplets(
     triplets : Triplets, (m, 3) or (m, 4) array, or data frame
         The answers.
     path : path
-        Where to; a file of that name is replaced.
+        The file; an existing one is replaced.
     format : str, optional
-        The name of a format that can be written; by default by the ending of the path, a tidy
-        table where that says nothing.
+        The name of a format that can be written; by default from the ending of the path, else a
+        tidy table.
     """
     answers = triplets if isinstance(triplets, Triplets) else as_triplets(triplets)
     target = Path(path)
@@ -282,23 +279,23 @@ def write_triplets(
     write = find_writer(target, format)
     try:
         write(answers, target)
-    except BrokenPipeError:  # whoever reads from a pipe has had enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{target} cannot be written: {error.object!r} has a character that no text file can "
-            "hold (half of a pair of surrogates)."
+            f"{target} cannot be written: {error.object!r} contains half of a surrogate pair, "
+            "which is not a character."
         ) from None
 
 
 def find_writer(path: Path, name: str | None) -> Callable[[Triplets, Path], None]:
-    """What writes that format, or that of the ending; an error where nothing can."""
+    """The writer of that format, or of that of the ending; an error if there is none."""
     chosen = find_format(name or _BY_SUFFIX.get(path.suffix.lower(), TIDY.name))
     if chosen.write is None:
         known = ", ".join(each.name for each in FORMATS if each.write is not None)
-        raise InputError(f"files of format {chosen.name!r} can only be read; to write: {known}.")
+        raise InputError(f"format {chosen.name!r} can only be read; formats to write: {known}.")
     if chosen is PARQUET:
         import_pyarrow(path)
     return chosen.write

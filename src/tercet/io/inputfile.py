@@ -1,4 +1,4 @@
-"""A file of unknown kind: opened once, looked at from all sides."""
+"""A file of unknown format, opened once."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _CURE = "save it as CSV with the encoding UTF-8"
 
 
 class InputFile:
-    """A file to be read; whatever is asked for is worked out once.
+    """A file to read; what is derived from it is computed once.
 
     Parameters
     ----------
     path : path
     delimiter : str, optional
-        The character between cells; by default a comma, a semicolon or a tab, as the file has.
+        The character between cells; by default a comma, a semicolon or a tab, as detected.
     max_bytes : int
-        The most that the file may have, unpacked if it is packed.
+        The largest size of the file, after decompression.
 
     Attributes
     ----------
     invalid : set of str
-        Rows that cannot be answers and are to be left out, by their places such as "line 12".
+        Invalid rows to skip, by their places such as "line 12".
     named : frozenset of str
-        The objects, where the caller says so: cells that are not missing, even if one is "NA".
+        Names of objects given by the caller: not missing, even if one is "NA".
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class InputFile:
         self._also: frozenset[str] = frozenset()
 
     def with_titles(self, also: Iterable[str]) -> InputFile:
-        """The same file with other titles in effect; it is not opened again."""
+        """The same file with other titles; it is not opened again."""
         other = copy.copy(self)
         other._also = frozenset(word.lower() for word in also)
         return other
@@ -86,7 +86,7 @@ class InputFile:
 
     @cached_property
     def kind(self) -> str:
-        """What the first bytes say: "npy", "npz", "parquet", "json" or "text"."""
+        """The kind by the first bytes: "npy", "npz", "parquet", "json" or "text"."""
         start = self.content[:8]
         if start.startswith(b"\x93NUMPY"):
             return "npy"
@@ -104,7 +104,7 @@ class InputFile:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(f"{path} is text in UTF-16, not UTF-8; {_CURE}.")
         if b"\0" in data:
-            raise InputError(f"{path} is a binary file and not a table in text; {_CURE}.")
+            raise InputError(f"{path} is a binary file, not a text table; {_CURE}.")
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -128,25 +128,25 @@ class InputFile:
         return self.keep_valid(self.cells.headless(titles))
 
     def keep_valid(self, table: Cells) -> Cells:
-        """The table without the rows that are to be left out, which cannot be answers."""
+        """The table without invalid rows that are to be skipped."""
         kept = self.are_valid(table.line, len(table))
         return table if kept.all() else table.take(kept)
 
     def are_valid(self, line: Callable[[int], str], rows: int) -> NDArray[np.bool_]:
-        """Which of so many rows (rows,) are not to be left out."""
+        """Which rows (rows,) are not to be skipped."""
         if not self.invalid:
             return np.ones(rows, dtype=bool)
         kept = np.array([line(row) not in self.invalid for row in range(rows)])
         if not kept.any():
             raise InputError(
-                f"{self.path}: none of {rows} rows can be an answer. Is this the right file, and "
+                f"{self.path}: none of {rows} rows is a valid answer. Is this the right file, and "
                 "are these the right columns?"
             )
         return kept
 
     @cached_property
     def words(self) -> list[str] | None:
-        """The words of the first line that is no comment; None if it has other marks between."""
+        """The words of the first line that is not a comment; None if another delimiter is used."""
         lines = io.StringIO(self.text, newline=None)
         line = next((line for line in lines if line.partition("#")[0].strip()), "")
         marked = self.delimiter is not None or any(mark in line for mark in ",;\t")
@@ -154,7 +154,7 @@ class InputFile:
 
     @property
     def table(self) -> Cells:
-        """The same, with at least one row."""
+        """The text as a table with a header and at least one row."""
         if not len(self.cells):
             raise InputError(
                 f"{self.path} has a header but no answers; at least one answer is needed."
@@ -164,7 +164,7 @@ class InputFile:
 
     @property
     def titles(self) -> frozenset[str]:
-        """The cells of the first row, and what the caller adds, in lower case; none if no text."""
+        """The cells of the first row and those added, in lower case; none if not text."""
         return self._first_row.union(self._also) if self.kind == "text" else frozenset()
 
     @cached_property
@@ -173,12 +173,12 @@ class InputFile:
         return frozenset(cell.lower() for cell in first)
 
     def add_names(self, names: Iterable[str]) -> None:
-        """Take these cells as objects, even if one looks like a missing value."""
+        """Treat these cells as objects, even if one looks like a missing value."""
         self.named = self.named.union(names)
         self.__dict__.pop("cells", None)
 
     def add_titles(self, words: Iterable[str]) -> None:
-        """Take as titles of the file: our words for columns that the caller points out."""
+        """Add our words for columns that the caller maps to the titles of the file."""
         self._also = self._also.union(word.lower() for word in words)
 
     @cached_property
@@ -188,38 +188,38 @@ class InputFile:
 
 
 def decode_json(path: str, text: str) -> Any:
-    """Read JSON, whatever is wrong with it being said with its line."""
+    """Read JSON; errors name the line."""
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)
-        if "\\ud" in text.lower():  # half a pair is no character, and could not be written again
+        if "\\ud" in text.lower():  # half a surrogate pair cannot be encoded
             json.dumps(value, ensure_ascii=False).encode()
     except _RepeatedKeyError as error:
         raise InputError(
-            f"{path}: this JSON has the key {error.args[0]!r:.80} twice in one object, with "
-            "different values, and only one of them would be read. Rename or remove one."
+            f"{path}: the key {error.args[0]!r:.80} occurs twice in one JSON object, with "
+            "different values. Rename or remove one."
         ) from None
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}, line {error.lineno}: this is not JSON ({error.msg}, column {error.colno}). "
-            "Was the file cut off, or edited by hand?"
+            f"{path}, line {error.lineno}: invalid JSON ({error.msg}, column {error.colno}). "
+            "Was the file truncated, or edited by hand?"
         ) from None
     except RecursionError:
-        raise InputError(f"{path}: this JSON is nested too deeply.") from None
+        raise InputError(f"{path}: the JSON is nested too deeply.") from None
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{path}: this JSON has {error.object[error.start]!r}, which is half a character."
+            f"{path}: the JSON contains {error.object[error.start]!r}, which is half a character."
         ) from None
     except ValueError:  # Python reads no more than 4300 digits
-        raise InputError(f"{path}: this JSON has a number with too many digits.") from None
+        raise InputError(f"{path}: the JSON contains a number with too many digits.") from None
     return value
 
 
 class _RepeatedKeyError(ValueError):
-    """A key that is twice in an object of JSON."""
+    """A key that occurs twice in a JSON object."""
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, unless a key has several values, of which all but one would be lost."""
+    """A JSON object; raises if a key has several values."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         for key, value in pairs:

@@ -28,10 +28,10 @@ from tercet.io.trials import Trials, read_times
 __all__ = ["JSPSYCH"]
 
 _ANCHOR = ("anchor", "head", "center", "centre", "probe", "reference")
-_RESPONSE = ("response", "button_pressed")  # until version 6 the latter
+_RESPONSE = ("response", "button_pressed")  # the latter until version 6
 _WORDS = ("anchor", "left", "right", "choices", "response", "observer", *TIME_WORDS, *KEYS)
 _USED = {*_ANCHOR, "stimulus", *_RESPONSE, *_WORDS, "rt", "trial_type"}
-_MOST_TITLES = 200  # of JSON; none of those that are used is left out
+_MOST_TITLES = 200  # of JSON; those in use are always kept
 
 
 def _matches(file: InputFile) -> bool:
@@ -78,11 +78,11 @@ def _read(file: InputFile, options: Options) -> Reading:
     return trials.read(objects, options, names=names, times=times)
 
 
-# --- what was shown ---------------------------------------------------------------------------
+# --- stimuli ----------------------------------------------------------------------------------
 
 
 def _look(table: Cells, anchor: int) -> Cells:
-    """With three more columns, anchor, left and right, which are empty in trials of another kind.
+    """Append the columns anchor, left and right, which are empty in trials of another kind.
 
     They come from their own columns, the choices, or the stimulus.
     """
@@ -111,7 +111,7 @@ def _column(table: Cells, place: int | None) -> list[str]:
 
 
 def _json(cell: str) -> Any:
-    """What a cell of JSON holds; None if it is not JSON."""
+    """The value of a JSON cell; None if it is not JSON."""
     if cell[:1] not in ("[", "{", '"'):
         return None
     try:
@@ -143,10 +143,10 @@ def _alone(cell: str) -> str:
 
 
 def _elsewhere(objects: Cells) -> NDArray[np.bool_]:
-    """Trials (m,) that are no comparisons, such as a consent with two buttons.
+    """Trials (m,) that are not comparisons, such as a consent form with two buttons.
 
-    Trials that share a stimulus hang together. If in some of these groups a stimulus is both
-    an anchor and a choice, groups where none is are left out.
+    Trials that share a stimulus form a group. If in some groups a stimulus is both an anchor and
+    a choice, the other groups are left out.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -163,19 +163,19 @@ def _elsewhere(objects: Cells) -> NDArray[np.bool_]:
 
 
 def _reject_buttons(table: Cells) -> None:
-    """Refuse choices that are always the same, and never an anchor: labels of buttons."""
+    """Refuse choices that are always the same and never an anchor: labels of buttons."""
     anchors = set(table.column(-3).tolist())
     pairs = {(left, right) for left, right in table.codes[:, -2:].tolist()}
     if len(pairs) == 1 and len(anchors) > 1 and not anchors & set(*pairs):
         left, right = (table.unique[code] for code in pairs.pop())
         raise InputError(
             f"{table.where(0)}: the choices are {left!r:.60} and {right!r:.60}, as in all "
-            "trials. If they are labels of buttons, say which columns have the stimuli: anchor, "
-            "left and right. If they are stimuli, say so with anchor=stimulus among the columns."
+            "trials. If they are labels of buttons, name the columns of the stimuli: anchor, left "
+            "and right. If they are stimuli, add anchor=stimulus to the columns."
         )
 
 
-# --- what was answered ------------------------------------------------------------------------
+# --- responses --------------------------------------------------------------------------------
 
 
 def _sides(table: Cells, response: int, keys: Keys | None) -> NDArray[np.int64]:
@@ -220,10 +220,10 @@ def _json_table(file: InputFile, mapped: Iterable[str]) -> Cells:
     """One row for every trial."""
     trials = list(_trials(file))
     if not trials:
-        raise InputError(f"{file.path}: a JSON of jsPsych is a list of trials, and here are none.")
+        raise InputError(f"{file.path}: a JSON of jsPsych is a list of trials, but there are none.")
     for number, trial in enumerate(trials, start=1):
         if not isinstance(trial, dict):
-            raise InputError(f"{file.path}, trial {number}: this is no trial but {trial!r:.80}.")
+            raise InputError(f"{file.path}, trial {number}: expected a trial, got {trial!r:.80}.")
     titles = dict.fromkeys(title for trial in trials for title in trial)
     used = [
         title

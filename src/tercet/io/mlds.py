@@ -1,4 +1,4 @@
-"""Difference scaling: quads and triads as the R package MLDS and the Python package mlds have them.
+"""Difference scaling: quads and triads of the R package MLDS and the Python package mlds.
 
 In both, an answer is 1 if the second pair differs more than the first, and 0 if the first differs
 more. The pairs of a quad are (S1, S2) and (S3, S4), those of a triad (S1, S2) and (S2, S3). R has
@@ -35,7 +35,7 @@ __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
 
 _RESPONSE = ("resp", "response")
 _ANSWERS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-# What a row becomes if the first pair differs more, and if the second does.
+# The order of a row if the first pair differs more, and if the second does.
 _QUAD = np.array([[2, 3, 0, 1], [0, 1, 2, 3]])
 _TRIAD = np.array([[1, 2, 0], [1, 0, 2]])
 
@@ -60,7 +60,7 @@ def _read(file: InputFile, options: Options, n: int) -> Reading:
     table.reject_blank(places)
     larger = _answers(table, resp)
     different = ((0, 1), (2, 3)) if n == 4 else ((0, 1), (1, 2), (0, 2))
-    cure = "They are stimuli that differ; correct or remove the line."
+    cure = "The stimuli must differ; correct or remove the line."
     reject_equal(table, [(places[i], places[j]) for i, j in different], cure)
     order = (_QUAD if n == 4 else _TRIAD)[larger]
     codes = np.take_along_axis(table.codes[:, places], order, axis=1)
@@ -75,8 +75,8 @@ def _answers(table: Cells, resp: int) -> Index:
     table.reject(
         larger < 0,
         lambda row: (
-            f"{table.header[resp]} is {table.unique[table.codes[row, resp]]!r}; it is 1 if the "
-            "second pair differs more, 0 if the first does, and NA if there was no answer"
+            f"{table.header[resp]} is {table.unique[table.codes[row, resp]]!r}; it must be 1 if "
+            "the second pair differs more, 0 if the first does, or NA if there was no answer"
         ),
         "Correct or remove the line.",
         f"whose {table.header[resp]} is neither 0 nor 1",
@@ -105,14 +105,14 @@ def _number(table: Cells, codes: Index, options: Options) -> tuple[Index, list[s
 def _reject_unknown(
     table: Cells, codes: Index, labels: dict[int, str], known: Sequence[dict[str, int]]
 ) -> None:
-    """Refuse stimuli if no table of those that are known has all of them."""
+    """Refuse stimuli unless all are in one of the known tables."""
     unknown = [[code for code, label in labels.items() if label not in each] for each in known]
     if all(unknown):
         row = int(np.isin(codes, unknown[-1]).any(axis=1).argmax())
         cell = next(table.unique[code] for code in codes[row] if code in unknown[-1])
         raise InputError(
-            f"{table.where(row)}: the stimulus {cell!r} is not one of the {len(known[0])} names, "
-            "nor is it a rank from 1. Add it to names or correct it."
+            f"{table.where(row)}: the stimulus {cell!r} is neither one of the {len(known[0])} "
+            "names nor a rank from 1. Add it to names or correct it."
         )
 
 
@@ -127,7 +127,7 @@ def _label(cell: str) -> str:
 def _in_order(
     table: Cells, codes: Index, labels: dict[int, str], n_objects: int | None
 ) -> list[str]:
-    """The values that occur in rising order; all ranks, where it is said how many there are."""
+    """The values in increasing order; all ranks, if the number of objects is given."""
     for code in labels:
         try:
             finite = bool(np.isfinite(float(table.unique[code])))
@@ -137,7 +137,7 @@ def _in_order(
             row = int((codes == code).any(axis=1).argmax())
             raise InputError(
                 f"{table.where(row)}: the stimulus is {table.unique[code]!r}, not a number. "
-                "Stimuli are ranks from 1 or physical values; for others give their names in order."
+                "Stimuli must be ranks from 1 or physical values; else give their names in order."
             )
     names = sorted(set(labels.values()), key=float)
     ranks = [str(i + 1) for i in range(n_objects or 0)]
@@ -148,13 +148,13 @@ def _in_order(
 
 
 def _write(triplets: Triplets, path: Path, n: int) -> None:
-    """Write physical values if the names are numbers in rising order, and ranks if not.
+    """Write physical values if the names are increasing numbers, else ranks.
 
-    Both packages expect the stimuli of a pair, and those of a triad, in rising order.
+    Both packages expect the stimuli of a pair and of a triad in increasing order.
     """
     if triplets.weights is not None and triplets.votes is None:
         raise InputError(
-            f"{path}: MLDS has one row per answer, and these weights are no counts. Write CSV."
+            f"{path}: MLDS has one row per answer, but these weights are not counts. Write CSV."
         )
     shown, larger = _as_quads(triplets) if n == 4 else _as_triads(triplets, path)
     values = _values(triplets.names)
@@ -178,24 +178,24 @@ def _write(triplets: Triplets, path: Path, n: int) -> None:
 
 
 def _reject_numbers(triplets: Triplets, path: Path) -> None:
-    """Refuse ranks where names are numbers too, but other ones: they would be taken for those."""
+    """Refuse ranks if names are other numbers, with which they would be confused."""
     place = {_label(name): i for i, name in enumerate(triplets.names or ())}
     ranks = [str(i + 1) for i in np.unique(triplets.array).tolist()]
     if place.keys() >= {*ranks} and any(place[rank] != int(rank) - 1 for rank in ranks):
         raise InputError(
-            f"{path}: the names are numbers that do not rise, and would be taken for ranks. Give "
-            "them in rising order, or write CSV."
+            f"{path}: the names are numbers but not increasing, and would be read as ranks. Give "
+            "them in increasing order, or write CSV."
         )
 
 
 def _as_quads(triplets: Triplets) -> tuple[Index, Index]:
-    """Quads (m, 4), each pair in rising order and the lower one first, and the answers (m,)."""
+    """Quads (m, 4), each pair in increasing order and the lower one first, and answers (m,)."""
     questions = find_questions(triplets)
     return questions.pairs[questions.number], questions.first.astype(np.int64)
 
 
 def _as_triads(triplets: Triplets, path: Path) -> tuple[Index, Index]:
-    """Triads (m, 3) in rising order, and the answers (m,)."""
+    """Triads (m, 3) in increasing order, and the answers (m,)."""
     if triplets.is_quadruplets:
         raise InputError(f"{path}: these are quadruplets; write them as mlds-quads.")
     ordered = np.sort(triplets.array, axis=1)
@@ -204,14 +204,14 @@ def _as_triads(triplets: Triplets, path: Path) -> tuple[Index, Index]:
     if outside.any():
         raise InputError(
             f"{path}: in {row_number(int(outside.argmax()))} the anchor is not between the two "
-            f"others ({np.count_nonzero(outside)} such rows in all), as in a triad. Write "
+            f"others, as a triad requires ({np.count_nonzero(outside)} such rows in all). Write "
             "mlds-quads."
         )
     return ordered, (near < anchor).astype(np.int64)
 
 
 def _values(names: Sequence[str] | None) -> list[str] | None:
-    """The names, if they are numbers in rising order and not just ranks."""
+    """The names, if they are increasing numbers but not ranks."""
     try:
         values = np.array([float(name) for name in names or ()])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Answers as NEXT, a server for active choice of questions, writes them."""
+"""Answers written by NEXT, a server for adaptive experiments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _matches(file: InputFile) -> bool:
 
 def _read(file: InputFile, options: Options) -> Reading:
     if options.columns:
-        raise InputError("columns is for tables; a JSON of NEXT has none.")
+        raise InputError("columns is for tables; a JSON of NEXT has no columns.")
     table = file.keep_valid(_table(file))
     problems = table.text(table.column(_PROBLEM))
     table.reject(
@@ -62,7 +62,7 @@ def _table(file: InputFile) -> Cells:
         if found != key:
             raise InputError(
                 f"{where}: objects have {found!r}, but {key!r} in the responses before. These "
-                "are parts of different experiments; read them one by one."
+                "are different experiments; read them separately."
             )
         winner, problem = _winner(where, response, targets, key)
         rows.append(
@@ -83,7 +83,7 @@ def _table(file: InputFile) -> Cells:
 
 
 def _responses(file: InputFile) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Where every response is, who gave it, and what it is."""
+    """The place, the observer and the content of every response."""
     content = file.json
     responses = content.get(_KEY) if isinstance(content, dict) else None
     if not isinstance(responses, dict):
@@ -100,7 +100,7 @@ def _responses(file: InputFile) -> Iterator[tuple[str, str, dict[str, Any]]]:
             place = f"{observer!r}, response {number}"
             if not isinstance(response, dict):
                 raise InputError(
-                    f"{file.path}, participant {place}: this is no response but {response!r:.80}."
+                    f"{file.path}, participant {place}: expected a response, got {response!r:.80}."
                 )
             yield place, observer, response
 
@@ -109,7 +109,7 @@ def _targets(where: str, response: dict[str, Any]) -> list[dict[str, Any]]:
     """The objects in the centre, on the left and on the right."""
     listed = response.get("target_indices")
     entries = listed if isinstance(listed, list) else []
-    # Older servers have what they know of an object one level down.
+    # Older servers describe an object one level deeper.
     flat = [
         {**(e["target"] if isinstance(e.get("target"), dict) else {}), **e}
         for e in entries
@@ -127,7 +127,7 @@ def _targets(where: str, response: dict[str, Any]) -> list[dict[str, Any]]:
 def _winner(
     where: str, response: dict[str, Any], targets: list[dict[str, Any]], key: str
 ) -> tuple[str, str]:
-    """The object that was chosen, called as the others are, and what is wrong with it."""
+    """The object that was chosen, and what is wrong with it."""
     for title, of_target in ("index_winner", "index"), ("target_winner", "target_id"):
         chosen = _text(where, response, title, "")
         if not chosen:
@@ -136,12 +136,12 @@ def _winner(
             if _text(where, target, of_target, "") == chosen:
                 return _text(where, target, key), ""
         found = listed([target.get(of_target) for target in targets])
-        return "", f"{title!r} is {shown(chosen)}, but shown were {found}"
+        return "", f"{title!r} is {shown(chosen)}, but the objects shown were {found}"
     return "", ""
 
 
 def _text(where: str, entries: dict[str, Any], title: str, missing: str | None = None) -> str:
-    """An entry as text; ``missing`` where there is none, which is an error by default."""
+    """An entry as text; ``missing`` if there is none, which is an error by default."""
     value = entries.get(title)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         if text := str(value).strip():

@@ -1,7 +1,7 @@
-"""One of three objects is singled out, as the odd one out or the most central: two triplets.
+"""One of three objects is chosen, as the odd one out or the most central: two triplets.
 
 Odd ones out are the answers of THINGS and VICE; most central ones those of the survey of cars by
-Kleindessner and von Luxburg. The two triplets are of one screen.
+Kleindessner and von Luxburg. The two triplets share a screen.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tercet.text import listed
 
 __all__ = ["MOST_CENTRAL", "ODD_ONE_OUT"]
 
-_CURE = "Three different objects are compared; correct or remove the line."
+_CURE = "A trial needs three different objects; correct or remove the line."
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """A format in which one of three objects is singled out.
+    """A format in which one of three objects is chosen.
 
     Attributes
     ----------
     one : sequence of str
-        What the column of the one that was singled out may be called; the first is our word.
+        Titles of the column of the chosen object; the first is our word.
     others : sequence of pairs of str
-        What the columns of the two others may be called; the first are our words.
+        Titles of the columns of the two others; the first are our words.
     shown : sequence of triples of str
-        What the columns of all three may be called, where a file has these instead.
+        Titles of the columns of all three, if a file has these instead.
     headerless : sequence of three str
         Our words, in the order of a file without titles; a fourth column is the observer.
     answers : two triples of int
@@ -63,8 +63,8 @@ class _Layout:
         if layout is None:
             found = listed(table.header)
             raise InputError(
-                f"{table.path}: the columns {', '.join(self.headerless)} are needed; columns "
-                f"found: {found}. Say which is which with columns, or add a header."
+                f"{table.path}: the columns {', '.join(self.headerless)} are required; columns "
+                f"found: {found}. Map them with columns, or add a header."
             )
         one, *others = (table.need(title) for title in layout)
         trials = Trials.of(table).skip(table.blank([one])[:, 0], "without an answer")
@@ -91,7 +91,7 @@ class _Layout:
         return file.cells
 
     def _layout(self, titles: set[str] | frozenset[str]) -> tuple[str, ...] | None:
-        """The titles of the one and of the others, or of all three, if they are all there."""
+        """The titles of the one and of the others, or of all three, if they all occur."""
         one = next((title for title in self.one if title in titles), None)
         groups = (*self.others, *self.shown)
         return next(
@@ -100,7 +100,7 @@ class _Layout:
 
 
 def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int64]:
-    """Which object was singled out, and the two others in the order of their columns, (rows, 3).
+    """The chosen object, and the two others in the order of their columns, (rows, 3).
 
     ``one`` is its column, ``shown`` are the columns of the two others, or of all three.
     """

@@ -24,7 +24,7 @@ __all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]
 
 
 def import_pyarrow(path: str | Path) -> Any:
-    """Return pyarrow with its Parquet, or say how to get it."""
+    """Return pyarrow with its Parquet, or raise an error about how to install it."""
     try:
         import pyarrow.parquet
     except ImportError:
@@ -80,24 +80,24 @@ def _read(file: InputFile, options: Options) -> Reading:
 
 
 def _check_size(file: InputFile, parquet: Any, places: Sequence[int]) -> None:
-    """Refuse a table that unpacks to more than allowed, by what the file says of its parts.
+    """Refuse a table that is too large when decompressed, by the metadata of its row groups.
 
-    Of its columns it is not asked: pyarrow ends the process where a damaged file says nonsense.
+    Not by those of its columns: for damaged ones pyarrow ends the process.
     """
     about = parquet.metadata
     size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
-    cells = 8 * about.num_rows * len(places)  # one value a million times takes no room in the file
-    check_size(file.path, max(size, cells), file.max_bytes, "unpacks to")
+    cells = 8 * about.num_rows * len(places)  # repeated values take no space in the file
+    check_size(file.path, max(size, cells), file.max_bytes, "decompresses to")
 
 
 def refuse_parquet(path: str, error: Exception) -> InputError:
-    """The error that says what pyarrow said of a file."""
+    """The error about a damaged file, with pyarrow's message."""
     said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     return InputError(f"{path} is a damaged Parquet file ({said}). Save it again.")
 
 
 def encode_column(pyarrow: Any, column: Any) -> tuple[list[str], Any]:
-    """The distinct cells of a column as text, and which of them each row has; −1: none."""
+    """The distinct cells of a column as text, and the index of each row's; −1 if missing."""
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if not pyarrow.types.is_dictionary(whole.type):
         whole = whole.dictionary_encode()
@@ -106,11 +106,11 @@ def encode_column(pyarrow: Any, column: Any) -> tuple[list[str], Any]:
 
 
 def _as_text(value: Any) -> str:
-    """A cell as a table in text would have it; empty if missing."""
+    """A cell as in a text table; empty if missing."""
     if value is None or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():
-        return str(int(value))  # whole numbers become floats where one of them was missing
+        return str(int(value))  # integers become floats in a column with missing values
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 

@@ -1,6 +1,6 @@
 """Two choices, on the left and on the right, and a response: PsychoPy's CSV, or any other table.
 
-The experimenter names the columns, so a map says which are the anchor, the stimuli on the left and
+The experimenter names the columns, so a mapping identifies the anchor, the stimuli on the left and
 on the right, and the response. PsychoPy, a program for experiments, adds columns of its own, such
 as ``key_resp.keys``, ``key_resp.rt`` (in seconds), ``mouse.clicked_name`` and ``participant``.
 """
@@ -47,9 +47,9 @@ def _is_left_right(file: InputFile) -> bool:
 
 
 def _read(file: InputFile, options: Options, title: str) -> Reading:
-    """Read a table whose columns are pointed out: anchor, left, right and response.
+    """Read a table with mapped columns anchor, left, right and response.
 
-    Or anchor, near and far, where these stand in columns of their own. ``title`` says what it is.
+    Or anchor, near and far, if these are columns. ``title`` describes the format.
     """
     columns, keys = split_keys(options.columns)
     table = file.table.renamed(columns, _WORDS)
@@ -80,16 +80,16 @@ def _place(table: Cells, word: str, titles: list[str], title: str) -> int:
     if place is None:
         theirs = [title for title in titles if title and not _is_own(title.lower())]
         raise InputError(
-            f"{table.path}: this is {title}, where the experimenter names the columns; "
-            f"say which is the {word!r}, such as columns {_EXAMPLE}. If one column has the "
-            "stimulus that was chosen and one the other, they are near and far. Columns found: "
-            f"{listed(theirs, 30)}."
+            f"{table.path}: this is {title}, whose columns are named by the experimenter; "
+            f"name the column of the {word!r}, such as columns {_EXAMPLE}. If one column has the "
+            "stimulus that was chosen and another the one that was not, they are near and far. "
+            f"Columns found: {listed(theirs, 30)}."
         )
     return place
 
 
 def _is_own(title: str) -> bool:
-    """Whether PsychoPy adds a column of this title by itself, which is no stimulus."""
+    """Whether PsychoPy adds a column of this title by itself."""
     return title in _SIGNS or title.endswith(_BOOKKEEPING)
 
 
@@ -103,8 +103,8 @@ def _response(table: Cells, title: str) -> tuple[int, int | None]:
         if len(filled) != 1:
             found = listed([table.header[i] for i in filled or range(len(table.header))])
             raise InputError(
-                f"{table.path}: say which column has the response, such as "
-                f"response=key_resp.keys among the columns. It may be one of: {found}."
+                f"{table.path}: the column of the response is unclear; add it to the columns, such "
+                f"as response=key_resp.keys. Candidates: {found}."
             )
         place = filled[0]
         title = table.header[place]

@@ -1,4 +1,4 @@
-"""A format, what is asked of its reader, and what was read: `Format`, `Options`, `Reading`."""
+"""A format, the options of its reader, and what was read: `Format`, `Options`, `Reading`."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ __all__ = ["Catch", "Format", "Options", "Reading", "Skipped", "count_skipped", 
 
 
 class Options(NamedTuple):
-    """What the caller says about a file; see `read_file`."""
+    """The options of `read_file`."""
 
     n_objects: int | None = None
     names: Iterable[str] | None = None
     columns: Mapping[str, str] | None = None
 
     def listed_names(self) -> list[str]:
-        """The names that the caller gives, none if there are none."""
+        """The names given by the caller, perhaps none."""
         names: Any = self.names
         return [] if names is None or isinstance(names, str) else list(names)
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """Rows of a file that became no answer."""
+    """Rows of a file that are not answers."""
 
     reason: str  # such as "without an answer"
     count: int
-    first: str = ""  # where the first of them is, such as "line 12"
-    places: tuple[str, ...] = ()  # where each of them is, if they cannot be answers
+    first: str = ""  # place of the first of them, such as "line 12"
+    places: tuple[str, ...] = ()  # place of each of them, if they are invalid
 
     def __str__(self) -> str:
-        where = f" (the first: {self.first})" if self.first else ""
+        where = f" (first: {self.first})" if self.first else ""
         if self.places:
             where = f" ({list_places(self.places)})"
         return f"{counted(self.count, 'row')} {self.reason}{where}"
 
 
 class Catch(NamedTuple):
-    """Catch trials: questions whose right answer is known, to see who pays attention."""
+    """Catch trials: questions whose correct answer is known, to test attention."""
 
     passed: NDArray[np.bool_]  # (k,)
     observers: NDArray[Any] | None  # (k,)
@@ -65,26 +65,25 @@ class Reading:
     triplets : Triplets
     path : str
     format, title : str
-        The format by its name, such as "salmon", and in words, such as "a CSV of Salmon"; whoever
-        chose it fills them in.
+        The format by its name, such as "salmon", and in words, such as "a CSV of Salmon".
     rows : int
-        How many rows, screens or trials the file has.
+        Number of rows, screens or trials in the file.
     skipped : tuple of Skipped
-        What became no answer, and why.
+        Rows that are not answers, and why.
     catch : Catch or None
-        Catch trials, which are no answers either, where the file marks them.
+        Catch trials, which are not answers either, if the file marks them.
     note : str
-        What else is to be said, in a sentence.
+        Anything else about the file, in sentences.
     doubts : tuple of str
-        What may be wrong with the file, in sentences: they are told as warnings too.
+        Possible problems of the file, in sentences; also issued as warnings.
     columns : mapping of str to str, optional
-        Which columns the caller said to take as ours.
+        The titles of our columns in the file, as given by the caller.
     named : bool
         Whether the caller gave the names of the objects.
     left_out : tuple of str
-        Observers that the caller left out; their answers are among the skipped.
+        Observers that the caller left out; their answers are counted in ``skipped``.
     skip_invalid : bool
-        Whether rows that cannot be answers were left out; they are among the skipped.
+        Whether invalid rows were skipped; they are counted in ``skipped``.
     """
 
     triplets: Triplets
@@ -102,33 +101,31 @@ class Reading:
     skip_invalid: bool = False
 
     def sentences(self) -> list[str]:
-        """What was read and what was left out, in plain words."""
+        """What was read and what was left out, in sentences."""
         answers, rows = counted(self.triplets.n_answers, "answer"), counted(self.rows, "row")
-        said = [f"Read as {self.title}: {answers} from {rows}."]
-        said += [self.note] if self.note else []
-        said += self.doubts
-        said += [f"Left out: {each}." for each in self.skipped]
+        lines = [f"Read as {self.title}: {answers} from {rows}."]
+        lines += [self.note] if self.note else []
+        lines += self.doubts
+        lines += [f"Left out: {each}." for each in self.skipped]
         if self.catch is not None:
-            said += [
-                f"Kept apart: {counted(len(self.catch.passed), 'catch trial')}, "
-                f"{np.count_nonzero(self.catch.passed)} passed."
-            ]
-        return said
+            trials = counted(len(self.catch.passed), "catch trial")
+            lines += [f"Separated: {trials}, {np.count_nonzero(self.catch.passed)} passed."]
+        return lines
 
     def by_labels(self) -> Reading:
-        """The same with numbers as labels, where they do not seem to number objects from 0.
+        """The same with numbers as labels, if they do not seem to number objects from 0.
 
-        That is so where objects have no names, and 0 alone of all numbers never occurs, or most
-        numbers up to the largest do not occur: then they are identifiers.
+        That is the case if objects have no names, and either only 0 never occurs, or most numbers
+        up to the largest never occur.
         """
         triplets = self.triplets
         if triplets.names is not None:
             return self
         labels, places = np.unique(triplets.array, return_inverse=True)
         if labels[0] == 1 and len(labels) == triplets.n_objects - 1:
-            why = "Objects are taken to be numbered from 1."
+            why = "Objects are assumed to be numbered from 1."
         elif len(labels) < triplets.n_objects / 2:
-            why = f"Numbers up to {labels[-1]} are taken as labels of {len(labels)} objects."
+            why = f"Numbers up to {labels[-1]} are treated as labels of {len(labels)} objects."
         else:
             return self
         labelled = triplets._fields._replace(
@@ -143,15 +140,15 @@ class Reading:
         known = self.triplets.observers
         if known is None:
             raise InputError(
-                f"{self.path}: the answers do not say which observer they come from, so none can "
-                "be left out; say which column does with columns, observer=…"
+                f"{self.path}: the observers of the answers are unknown, so none can be left out; "
+                "give their column with columns, observer=…"
             )
         unknown = match_observers(observers, np.unique(known)) < 0
         if unknown.any():
             who = label_observers(np.unique(known).tolist())
             wrong = observers[int(unknown.argmax())]
             raise InputError(
-                f"{self.path}: there is no observer {wrong!r}; there are {listed(who, 10)}."
+                f"{self.path}: there is no observer {wrong!r}; found: {listed(who, 10)}."
             )
         kept = match_observers(known, observers) < 0
         if not kept.any():
@@ -172,7 +169,7 @@ class Reading:
         )
 
     def _count_rows(self, answers: NDArray[np.bool_]) -> int:
-        """How many rows of the file these answers (m,) are: a screen may be one row of several."""
+        """How many rows of the file these answers (m,) come from: a row may be a whole screen."""
         apart = sum(each.count for each in self.skipped)
         apart += 0 if self.catch is None else len(self.catch.passed)
         screens = self.triplets.screens
@@ -181,10 +178,10 @@ class Reading:
         return len(np.unique(screens[answers]))
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Issue what was left out, and what may be wrong, as `DataWarning`."""
+        """Issue a `DataWarning` for what was left out and for possible problems."""
         for each in self.skipped:
             warnings.warn(
-                f"{self.path}: of {counted(self.rows, 'row')}, left out: {each}.",
+                f"{self.path}: left out of {counted(self.rows, 'row')}: {each}.",
                 DataWarning,
                 stacklevel=stacklevel,
             )
@@ -193,18 +190,18 @@ class Reading:
 
 
 def no_answers(path: str, rows: int, skipped: Sequence[Skipped], caught: int) -> str:
-    """What to say of a file in which no row is an answer."""
+    """The message about a file without answers."""
     why = [str(each) for each in skipped]
     why += [counted(caught, "catch trial")] if caught else []
-    told = f": {'; '.join(why)}" if why else ""
+    reasons = f": {'; '.join(why)}" if why else ""
     return (
-        f"{path}: none of {counted(rows, 'row')} is an answer{told}. Is this the right file, and "
-        "are these the right columns?"
+        f"{path}: none of {counted(rows, 'row')} is an answer{reasons}. Is this the right file, "
+        "and are these the right columns?"
     )
 
 
 def count_skipped(reason: str, skipped: NDArray[np.bool_], where: Any) -> tuple[Skipped, ...]:
-    """One `Skipped` for the rows of a mask, none if there are none; ``where(row)`` says where."""
+    """One `Skipped` for the rows of a mask, if any; ``where(row)`` is the place of a row."""
     count = int(np.count_nonzero(skipped))
     return (Skipped(reason, count, where(int(skipped.argmax()))),) if count else ()
 
@@ -215,17 +212,17 @@ class Format(NamedTuple):
     Attributes
     ----------
     name : str
-        How it is asked for, such as "salmon".
+        Its name for `read_file`, such as "salmon".
     title : str
         In words, such as "a CSV of Salmon".
     looks : str
-        What it is recognised by, in words, for the documentation.
+        How it is detected, in words, for the documentation.
     matches : callable
         Whether a file looks like it. Never raises for files of other formats.
     read : callable
-        Reads a file of this format, or says what is wrong with it.
+        Reads a file of this format.
     write : callable, optional
-        Writes Triplets in this format, all of the file or nothing.
+        Writes Triplets in this format, atomically.
     """
 
     name: str

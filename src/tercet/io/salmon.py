@@ -1,4 +1,4 @@
-"""Answers as Salmon, a server that asks crowds for triplets, writes them."""
+"""Answers written by Salmon, a server for crowdsourced triplets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tercet.io.trials import Times, Trials, read_times, split_choice
 __all__ = ["SALMON"]
 
 _ROLES = ("head", "left", "right", "winner", "loser")
-_LABELS = ("filename", "html", "object")  # in the order in which they are preferred
+_LABELS = ("filename", "html", "object")  # in order of preference
 _WORDS = (*_ROLES, "observer", *TIME_WORDS)
 
 
@@ -40,7 +40,7 @@ def _read(file: InputFile, options: Options) -> Reading:
 
 
 def _choice(table: Cells, places: dict[str, int | None], winner: int) -> tuple[Codes, Codes]:
-    """Near and far (m,); older files have no loser, which is then the other one of the two."""
+    """Near and far (m,); older files have no loser, which is then the other of the two."""
     near, left, right = table.column(winner), places["left"], places["right"]
     if left is None or right is None:
         return near, table.column(table.need("loser"))
@@ -49,11 +49,9 @@ def _choice(table: Cells, places: dict[str, int | None], winner: int) -> tuple[C
         loser, other = table.text(table.column(places["loser"])), table.text(far)
         table.reject(
             (loser != other) & (loser != ""),
-            lambda row: (
-                f"the loser is {loser[row]!r}, but the one that was not chosen is {other[row]!r}"
-            ),
+            lambda row: f"the loser is {loser[row]!r}, but the object not chosen is {other[row]!r}",
             "Correct or remove the line.",
-            "whose loser is not the one that was not chosen",
+            "whose loser is not the object not chosen",
         )
     return near, far
 
@@ -61,7 +59,7 @@ def _choice(table: Cells, places: dict[str, int | None], winner: int) -> tuple[C
 def _label(
     table: Cells, objects: Cells, places: dict[str, int | None]
 ) -> tuple[Cells, list[str]] | None:
-    """The objects by the names in the columns beside their numbers."""
+    """The objects by the names in their own columns."""
     for label in _LABELS:
         pairs = {
             place: title
@@ -75,7 +73,7 @@ def _label(
 
 
 def _times(table: Cells) -> Times | None:
-    """Response times (m,); Salmon writes -1 where it knows none."""
+    """Response times (m,); Salmon writes -1 for a missing one."""
     place = find_times(table.header)
     if place is None:
         return None

@@ -1,4 +1,4 @@
-"""Grids: the few objects of many that are most like an anchor (rank k of m, Food-100)."""
+"""Grids: objects chosen as most similar to an anchor (rank k of m, Food-100)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _ANCHOR = ("anchor", "probe")
 _SHOWN = ("shown", "images")
 _KEY = "HIT_screens"  # in the JSON of Food-100
 _CATCH = "catch"
-_NUMBERS_A_COMPARISON = 16  # held at once, roughly
+_NUMBERS_A_COMPARISON = 16  # in memory at once, roughly
 _REASONS = (
     "without an answer",
     "on which nothing was left unchosen",
-    "of catch trials whose right answer is not known",
+    "of catch trials whose correct answer is unknown",
 )
 
 
 class _Problem(NamedTuple):
     """What is wrong with a screen, as in `RowsError`."""
 
-    told: str
+    message: str
     cure: str
     reason: str
 
@@ -46,7 +46,7 @@ class _Screen(NamedTuple):
     chosen: list[str]
     shown: list[str]
     ranked: bool = False  # the chosen are in order, the most similar first
-    right: list[str] | None = None  # of a catch trial; empty if it is not known
+    right: list[str] | None = None  # of a catch trial; empty if unknown
 
     def comparisons(self) -> list[tuple[str, str, str]]:
         """The chosen are nearer than the others, and if ranked each nearer than the next."""
@@ -62,23 +62,23 @@ class _Screen(NamedTuple):
         ]
 
     def problem(self) -> _Problem | None:
-        """What cannot be, if there is such a thing."""
+        """What is wrong with the screen, or None."""
         for word, objects in ("chosen", self.chosen), ("shown", self.shown):
             if (twice := first_again(objects)) is not None:
-                told = f"{shown(twice)} is twice among the {word}"
-                return _Problem(told, "Remove one.", f"with an object twice among the {word}")
+                message = f"{shown(twice)} occurs twice among the {word}"
+                return _Problem(message, "Remove one.", f"with an object twice among the {word}")
         seen = set(self.shown)
         unseen = next((each for each in self.chosen if each not in seen), None)
         if unseen is None:
             return None
         return _Problem(
             f"{shown(unseen)} was chosen, but is not among the shown ({listed(self.shown, 8)})",
-            "What is shown includes what is chosen; separate objects by |.",
-            "on which what was chosen was not shown",
+            "The objects shown must include those chosen; separate objects by |.",
+            "on which a chosen object was not shown",
         )
 
     def kind(self) -> str:
-        """Empty if this is an answer; catch, or why it is none."""
+        """Empty if this is an answer; else catch, or why it is not an answer."""
         if not self.chosen:
             return _REASONS[0]
         if self.right is not None:
@@ -104,8 +104,10 @@ def _read(file: InputFile, options: Options) -> Reading:
     asked = np.flatnonzero(kinds == "")
     count = sum(len(screens[row].chosen) * len(screens[row].shown) for row in asked)
     need_memory(_NUMBERS_A_COMPARISON * count, f"{file.path}: all comparisons", "split the grids")
-    said = [screens[row].comparisons() for row in asked]
-    objects = make_cells(file.path, _ANCHOR[:1] * 3, [row for rows in said for row in rows], [])
+    comparisons = [screens[row].comparisons() for row in asked]
+    objects = make_cells(
+        file.path, _ANCHOR[:1] * 3, [row for rows in comparisons for row in rows], []
+    )
     if from_json:  # objects are files of images
         short = short_names(objects.unique, options.listed_names())
         objects = objects.mapped(short.__getitem__)
@@ -122,7 +124,7 @@ def _read(file: InputFile, options: Options) -> Reading:
         options,
         beside.take(~caught[used]).of_screens(screen),
         rows=len(screens),
-        trial=np.repeat(screen, [len(rows) for rows in said]),
+        trial=np.repeat(screen, [len(rows) for rows in comparisons]),
         skipped=sum(skipped, ()),
         catch=make_catch(
             np.array([set(screens[i].right or ()) <= set(screens[i].chosen) for i in used]),
@@ -133,12 +135,12 @@ def _read(file: InputFile, options: Options) -> Reading:
 
 
 def _reject_impossible(screens: list[_Screen], about: Cells) -> None:
-    """Refuse screens that cannot be, those with the same fault at once."""
+    """Refuse invalid screens, those with the same problem at once."""
     problems = [screen.problem() for screen in screens]
     first = next((each for each in problems if each is not None), None)
     if first is not None:
         bad = np.array([each is not None and each.reason == first.reason for each in problems])
-        about.reject(bad, lambda _: first.told, first.cure, first.reason)
+        about.reject(bad, lambda _: first.message, first.cure, first.reason)
 
 
 # --- tables -----------------------------------------------------------------------------------
@@ -157,7 +159,7 @@ def _from_table(file: InputFile, options: Options) -> tuple[list[_Screen], Cells
     screens = []
     for codes in table.codes:
         name, others = table.unique[codes[anchor]], lists[codes[shown]]
-        right = [name] if name in others else None  # the anchor itself is there to be found
+        right = [name] if name in others else None  # a catch trial: the anchor itself is shown
         screens.append(_Screen(name, lists[codes[chosen]], others, ranked is not None, right))
     return screens, table
 
@@ -175,10 +177,10 @@ def _split(cell: str) -> list[str]:
 
 def _from_json(file: InputFile, options: Options) -> tuple[list[_Screen], Cells]:
     if options.columns:
-        raise InputError(f"{file.path}: columns are for tables, and this is JSON; leave it out.")
+        raise InputError(f"{file.path}: columns is for tables, but this is JSON; leave it out.")
     tasks = file.json
     if not isinstance(tasks, list):
-        raise InputError(f"{file.path}: a list of tasks with {_KEY!r} is expected.")
+        raise InputError(f"{file.path}: expected a list of tasks with {_KEY!r}.")
     screens, about, places = [], [], []
     for number, task in enumerate(tasks, start=1):
         where = f"{file.path}, task {number}"
@@ -228,7 +230,7 @@ def _names(where: str, word: str, value: Any) -> list[str]:
 
 def _name(where: str, word: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
-        raise InputError(f"{where}: {word!r} has {value!r:.80}, which is not a name.")
+        raise InputError(f"{where}: {word!r} contains {value!r:.80}, which is not a name.")
     return str(value).strip()
 
 

@@ -1,4 +1,4 @@
-"""Which of two choices a response means: the left one or the right one."""
+"""Whether a response means the left or the right choice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS = ("left_key", "right_key")
 
 Text = NDArray[np.object_]
 
-# Left and right. A key that is in several pairs says nothing until its partner is seen.
+# Left and right. A key that is in several pairs is ambiguous until its partner is seen.
 _PAIRS = [
     ("left", "right"),
     ("arrowleft", "arrowright"),
@@ -50,7 +50,7 @@ _LISTED = re.compile(r"\[\s*(?:u?'([^']*)'|u?\"([^\"]*)\"|([^\s,'\"\]]+))\s*\]")
 
 
 class Keys(NamedTuple):
-    """The responses that mean left and right, where the caller says so."""
+    """The responses that mean left and right, as given by the caller."""
 
     left: str
     right: str
@@ -60,15 +60,15 @@ class Keys(NamedTuple):
 
 
 def split_keys(columns: Mapping[str, str] | None) -> tuple[dict[str, str], Keys | None]:
-    """Take ``left_key`` and ``right_key``, which are no columns, out of a column map."""
+    """Separate ``left_key`` and ``right_key``, which are not columns, from the mapping."""
     rest = dict(columns or {})
     left, right = (rest.pop(word, None) for word in KEYS)
     if left is None and right is None:
         return rest, None
     if left is None or right is None or left.strip().lower() == right.strip().lower():
         raise InputError(
-            "columns: left_key and right_key are the two responses that mean left and right; give "
-            f"both, and different ones. Got {left!r} and {right!r}."
+            "columns: left_key and right_key are the responses that mean left and right; both are "
+            f"required and must differ, got {left!r} and {right!r}."
         )
     return rest, Keys(left.strip(), right.strip())
 
@@ -82,12 +82,11 @@ def unanswered(table: Cells, place: int) -> NDArray[np.bool_]:
 def tell_sides(
     table: Cells, responses: Text, left: Text, right: Text, keys: Keys | None
 ) -> NDArray[np.int64]:
-    """Say for every response (m,) whether it means left (0), right (1), or another thing (-1).
+    """Whether each response (m,) means left (0), right (1), or something else (-1).
 
-    A response is one of the ``keys``, if they are given. Else all responses are keys or names that
-    say where they are, such as "left", "f" beside "j", or "image_right"; or all are the stimulus
-    on one of the sides. Anything else is -1 if keys are given, and else an error, as it is where
-    both are possible and differ.
+    If ``keys`` are given, a response is one of them or -1. Else all responses are keys or names of
+    a side, such as "left", "f" and "j", or "image_right"; or all are the stimulus on one of the
+    sides. Anything else is an error, and so is a case in which both are possible and differ.
     """
     sides = np.full(len(responses), -1)
     words = np.array([_bare(response) for response in responses], dtype=object)
@@ -100,14 +99,14 @@ def tell_sides(
     if meaning is None:
         if np.count_nonzero(stimuli < 0) > len(stimuli) / 2:
             raise InputError(_unclear(table, responses, stimuli < 0))
-        table.reject(  # most responses are stimuli, so these are what cannot be
+        table.reject(  # most responses are stimuli, so these rows are invalid
             stimuli < 0,
             lambda row: (
                 f"the response is {responses[row]!r:.60}, which was on neither side "
                 f"({left[row]!r:.60} and {right[row]!r:.60})"
             ),
-            "Correct or remove it, or say which responses mean left and right, such as "
-            "left_key=f, right_key=j among the columns.",
+            "Correct or remove it, or add the responses that mean left and right to the columns, "
+            "such as left_key=f, right_key=j.",
             "whose response was on neither side",
         )
         return stimuli
@@ -119,13 +118,13 @@ def tell_sides(
 
 
 def _bare(response: str) -> str:
-    """A response in lower case, and out of a list that has only it."""
+    """A response in lower case, without the brackets of a list of one."""
     listed = _LISTED.fullmatch(response)
     return (next(filter(None, listed.groups()), "") if listed else response).lower()
 
 
 def _meaning(words: set[str]) -> dict[str, int] | None:
-    """The side of every word, where all that is known of keys agrees."""
+    """The side of every word, or None if it is unclear."""
     fitting = [pair for pair in _PAIRS if words <= set(pair)]
     if fitting:
         sides = {word: {pair.index(word) for pair in fitting} for word in words}
@@ -143,7 +142,7 @@ def _unclear(table: Cells, responses: Text, open_: NDArray[np.bool_]) -> str:
     found = listed(values, 8)
     row = int(open_.argmax())
     return (
-        f"{table.where(row)}: the response is {shown(responses[row])}, and which side it "
-        f"means cannot be told; responses found: {found}. Say which mean left and right, "
-        "such as left_key=f, right_key=j among the columns."
+        f"{table.where(row)}: the response is {shown(responses[row])}, and it is unclear which "
+        f"side it means; responses found: {found}. Add those that mean left and right to the "
+        "columns, such as left_key=f, right_key=j."
     )

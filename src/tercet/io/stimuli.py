@@ -1,4 +1,4 @@
-"""Names of objects, from what programs write for them: files, HTML, plain text, or numbers."""
+"""Names of objects from file names, HTML, plain text or numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILE = re.compile(
 
 
 class _Stimulus(NamedTuple):
-    """What a cell shows: its short name, and what else must agree for it to be the same."""
+    """The short name of a stimulus, and what must agree for two to be the same."""
 
     name: str
     folders: tuple[str, ...] = ()  # of a file, the innermost first
@@ -52,7 +52,7 @@ def _look_at(cell: str) -> _Stimulus:
 
 
 def _agree(several: list[_Stimulus]) -> bool:
-    """Whether these of one name can be one stimulus: "cat.png" and "img/cat.png" can."""
+    """Whether stimuli of one name can be the same: "cat.png" and "img/cat.png" can."""
     if len({each.markup for each in several} - {""}) + len({e.ending for e in several} - {""}) > 1:
         return False
     longest = max((each.folders for each in several), key=len)
@@ -62,10 +62,9 @@ def _agree(several: list[_Stimulus]) -> bool:
 def short_names(cells: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
     """The name of the stimulus in every distinct cell.
 
-    A picture, sound or film, in HTML or as a path, is called by its file without folder and
-    ending; other HTML by its text. Where that would give two stimuli one name, such as
-    ``faces/1.png`` and ``houses/1.png``, they keep all that is in the cell. Names that are
-    ``known`` already stay.
+    A picture, sound or film, in HTML or as a path, is named by its file without folder and ending;
+    other HTML by its text. If two stimuli would have the same name, such as ``faces/1.png`` and
+    ``houses/1.png``, they keep the whole cell. ``known`` names are kept.
     """
     kept = set(known)
     looks = {cell: _look_at(cell) for cell in cells if cell not in kept}
@@ -79,7 +78,7 @@ def short_names(cells: Iterable[str], known: Iterable[str] = ()) -> dict[str, st
 
 
 def shorten(objects: Cells, options: Options) -> tuple[Cells, list[str] | None]:
-    """Stimuli by their short names, and these in their order if they are not as in the file."""
+    """Stimuli by their short names, and the sorted names if they differ from the cells."""
     names = short_names(objects.used(), options.listed_names())
     if all(cell == name for cell, name in names.items()):
         return objects, None
@@ -88,7 +87,7 @@ def shorten(objects: Cells, options: Options) -> tuple[Cells, list[str] | None]:
 
 
 def name_by_position(objects: Cells, options: Options) -> Cells:
-    """Numbers from 0 replaced by the names that the caller gives, unless these are names."""
+    """Replace numbers from 0 by the caller's names, unless the cells are names."""
     names = options.listed_names()
     if not names or not set(names).isdisjoint(objects.used()):
         return objects
@@ -98,7 +97,7 @@ def name_by_position(objects: Cells, options: Options) -> Cells:
         row, column = np.argwhere(beyond)[0]
         cell = objects.unique[objects.codes[row, column]]
         raise InputError(
-            f"{objects.where(row)}: there is an object {cell!r}, but the {len(names)} names are "
+            f"{objects.where(row)}: the object {cell!r} has no name; the {len(names)} names are "
             f"for the objects 0 to {len(names) - 1}. Give all names."
         )
     return objects.mapped(lambda cell: name_of.get(cell, cell))
@@ -107,20 +106,20 @@ def name_by_position(objects: Cells, options: Options) -> Cells:
 def name_by_label(
     objects: Cells, table: Cells, numbers: Sequence[int], labels: Sequence[int]
 ) -> tuple[Cells, list[str]] | None:
-    """Numbered objects by their names, from columns of a table with the labels of others.
+    """Numbered objects by their names, from columns of labels.
 
     Parameters
     ----------
     objects : Cells
-        The numbers that must have a name.
+        The numbers to be named.
     table : Cells
     numbers, labels : sequences of int
-        The columns of numbers, and for each that of its labels.
+        The columns of numbers, and of their labels.
 
     Returns
     -------
     (Cells, list of str), or None
-        The objects, and the names in the order of the numbers; None where a number has no label.
+        The objects, and the names in the order of the numbers; None if a number has no label.
     """
     label_of: dict[str, str] = {}
     cells = zip(
@@ -132,8 +131,8 @@ def name_by_label(
         for number, label in zip(*pairs, strict=True):
             if label and label_of.setdefault(number, label) != label:
                 raise InputError(
-                    f"{table.where(row)}: the object {number!r} is called {label!r}, but further "
-                    f"up {label_of[number]!r}. Correct it, or give the names of all objects."
+                    f"{table.where(row)}: the object {number!r} is called {label!r}, but earlier "
+                    f"{label_of[number]!r}. Correct it, or give the names of all objects."
                 )
     if any(number not in label_of for number in objects.used()):
         return None

@@ -43,7 +43,7 @@ __all__ = ["open_triplets"]
 
 _ROWS, _WEIGHTS, _ABOUT = "triplets.npy", "weights.npy", "about.json"
 _SUFFIXES = (".npy", ".parquet")
-_LEFT = 3600.0  # seconds without a byte after which half a copy belongs to nobody
+_ABANDONED = 3600.0  # seconds since the last write to an unfinished copy
 
 PathLike = str | os.PathLike[str]
 
@@ -56,11 +56,11 @@ def open_triplets(
     names: Iterable[str] | None = None,
     cache: PathLike | None = None,
 ) -> StreamedTriplets:
-    """Open answers that are too many for memory; they are checked and then read when needed.
+    """Open answers that do not fit into memory; they are checked once and read when needed.
 
-    A single .npy file is used as it is. Everything else is copied once, a piece at a time, into a
-    file of compact integers (12 or 16 bytes an answer, 8 more with weights), which is found again
-    the next time while the files stay the same.
+    A single .npy file is used directly. Everything else is copied once, in chunks, into a file of
+    compact integers (12 or 16 bytes per answer, 8 more with weights), which is reused as long as
+    the files do not change.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def open_triplets(
         far (or a, b, c, d) and perhaps weight or count; a folder of such files; or a list of them.
         Observers, screens and response times are not read.
     columns : mapping of str to str, optional
-        Which columns of Parquet to take as ours, as in `read_triplets`.
+        The titles of our columns in Parquet files, as in `read_triplets`.
     n_objects : int, optional
-        How many objects there are, if the last ones may not occur.
+        Number of objects, if the last ones may not occur.
     names : sequence of str, optional
         The names of all objects.
     cache : path, optional
@@ -92,8 +92,8 @@ def open_triplets(
         return _use_as_it_is(first, n_objects, known)
     if any("screens" in part.extras for part in parts):
         warnings.warn(
-            "answers of one screen are one choice, but a stream takes them as independent, so "
-            "uncertainties will look surer than they are.",
+            "answers of one screen are one choice, but a stream treats them as independent, so "
+            "uncertainties will be too small.",
             DataWarning,
             stacklevel=2,
         )
@@ -113,7 +113,7 @@ def _find_files(path: PathLike | Sequence[PathLike]) -> list[Path]:
     if not all(isinstance(each, str | os.PathLike) for each in given):
         raise InputError(
             "open_triplets takes the name of a file or a folder, or a list of names, got "
-            f"{type(path).__name__}. An array in memory is taken by fit itself."
+            f"{type(path).__name__}. Pass an array in memory to fit directly."
         )
     files: list[Path] = []
     for each in map(Path, given):
@@ -128,16 +128,18 @@ def _find_files(path: PathLike | Sequence[PathLike]) -> list[Path]:
 
 
 def _agree(parts: Sequence[_Part]) -> None:
-    """Refuse parts that do not go together, and parts without rows."""
+    """Refuse parts that do not match, and parts without rows."""
     first = parts[0]
     for part in parts[1:]:
         if part.width != first.width:
             raise InputError(
-                f"{part.path} has {part.width} objects a row, and {first.path} has {first.width}; "
-                "stream triplets and quadruplets apart."
+                f"{part.path} has {part.width} objects per row, but {first.path} has "
+                f"{first.width}; stream triplets and quadruplets separately."
             )
         if ("weights" in part.extras) != ("weights" in first.extras):
-            raise InputError(f"only one of {first.path} and {part.path} has weights; give both.")
+            raise InputError(
+                f"only one of {first.path} and {part.path} has weights; give both weights."
+            )
     if not sum(part.length for part in parts):
         raise InputError(f"{first.path} has no answers; at least one answer is needed.")
 
@@ -149,12 +151,12 @@ def _fingerprint(
     names: tuple[str, ...] | None,
 ) -> str:
     stats = [(str(file.resolve()), file.stat()) for file in files]
-    said = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
-    text = json.dumps([1, said, dict(columns or {}), n_objects, names])
+    state = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+    text = json.dumps([1, state, dict(columns or {}), n_objects, names])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# --- an array as it is ------------------------------------------------------------------------
+# --- an array without a copy ------------------------------------------------------------------
 
 
 def _is_plain(part: _ArrayPart) -> bool:
@@ -174,12 +176,12 @@ def _use_as_it_is(
 
 
 def _limit(n_objects: int | None, names: tuple[str, ...] | None) -> int:
-    """The number of objects beyond which a number is wrong."""
+    """The upper limit of object numbers."""
     return settle_n_objects(n_objects, names, LARGEST_INDEX + 1)
 
 
 def _after(part: _Part, start: int) -> Callable[[int], str]:
-    """Says where rows are that are counted from ``start`` on."""
+    """The place of rows counted from ``start`` on."""
     return lambda row: part.where(start + row)
 
 
@@ -189,7 +191,7 @@ def _after(part: _Part, start: int) -> Callable[[int], str]:
 def _convert(
     parts: Sequence[_Part], folder: Path, n_objects: int | None, names: tuple[str, ...] | None
 ) -> None:
-    """Write the copy under another name first, so that nobody ever sees half of it."""
+    """Write the copy under another name first, so that it is never seen unfinished."""
     unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
     _clear(folder)
     try:
@@ -199,21 +201,21 @@ def _convert(
         unfinished.rename(folder)
     except OSError as error:
         if (folder / _ABOUT).exists():
-            return  # another was quicker
+            return  # another process was faster
         raise TercetError(
-            f"the copy that is streamed cannot be written to {folder.parent}: {error.strerror}. "
-            "Make room there, or give another folder as cache."
+            f"the copy to stream from cannot be written to {folder.parent}: {error.strerror}. "
+            "Free some space there, or give another folder as cache."
         ) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _clear(folder: Path) -> None:
-    """Remove the halves that processes which were killed have left, of this copy."""
+    """Remove unfinished copies left by processes that were killed."""
     for half in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):
-        with suppress(OSError):  # another process may be done with it just now
+        with suppress(OSError):  # another process may be finishing it
             written = max(file.stat().st_mtime for file in (half, *half.iterdir()))
-            if time.time() - written > _LEFT:
+            if time.time() - written > _ABANDONED:
                 shutil.rmtree(half, ignore_errors=True)
 
 
@@ -222,10 +224,10 @@ def _copy(
 ) -> dict[str, Any]:
     length, width = sum(part.length for part in parts), parts[0].width
     by_name = any(part.has_names for part in parts)
-    # As in `read_triplets`: the cells of a table are names where names are given.
+    # As in `read_triplets`, the cells of a table are names if names are given.
     by_name = by_name or (names is not None and not isinstance(parts[0], _ArrayPart))
     if by_name and any(isinstance(part, _ArrayPart) for part in parts):
-        raise InputError("some files have names and some have numbers; use the same in all.")
+        raise InputError("some files have names and some have numbers; use the same in all files.")
     codes: dict[str, int] | None = {} if by_name else None
     limit, largest = _limit(n_objects, names), 0
     weighing = _Weighing()
@@ -256,7 +258,7 @@ def _copy(
 
 
 class _Weighing:
-    """Weights, checked as they pass by: the smallest of them, and whether all are whole."""
+    """Weights, checked chunk by chunk: the smallest, and whether all are whole numbers."""
 
     def __init__(self) -> None:
         self.used, self.least, self.whole = False, np.inf, True
@@ -273,7 +275,7 @@ class _Weighing:
 def _number(
     parts: Sequence[_Part], codes: Mapping[str, int], names: tuple[str, ...] | None
 ) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
-    """The number of every code, -1 where ``names`` lacks it, and the names of the objects."""
+    """The number of every code, -1 if not in ``names``, and the names of the objects."""
     texts = [text for text in codes if text]
     numbers = np.full(len(codes), -1)
     used = [codes[text] for text in texts]
@@ -283,8 +285,8 @@ def _number(
         return numbers, names
     if missing := [text for text in texts if is_missing(text)]:
         raise InputError(
-            f"{parts[0].path}: among the objects is {missing[0]!r}, which stands for a missing "
-            "value. Remove such rows; if an object is called so, give the names of all objects."
+            f"{parts[0].path}: one object is {missing[0]!r}, which stands for a missing value. "
+            "Remove such rows; if it is the name of an object, give the names of all objects."
         )
     every = np.arange(len(texts))
     cells = Cells(parts[0].path, ["object"], texts, every[:, None], range(len(texts)))
@@ -314,7 +316,7 @@ def _renumber(
             array = numbers[codes]
             where = _after(part, start)
             if names is not None and array.min() < 0:
-                look_up(np.array(texts, dtype=object)[codes], names, where)  # says which
+                look_up(np.array(texts, dtype=object)[codes], names, where)  # raises
             array = whole(array, where)
             check_comparisons(array, limit, names, where)
             largest = max(largest, int(array.max()))
@@ -330,7 +332,7 @@ def _bytes(parts: Sequence[_Part]) -> int:
 
 @contextmanager
 def _array_file(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> Iterator[BinaryIO]:
-    """An .npy file whose rows are still to be written."""
+    """An .npy file with its header written."""
     descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
     with path.open("wb") as file:
         header = {"descr": descr, "fortran_order": False, "shape": shape}
@@ -357,11 +359,11 @@ def _open_copy(folder: Path) -> StreamedTriplets:
         count = settle_n_objects(about["n_objects"], names, 1)
     except (OSError, TypeError, ValueError, KeyError) as error:
         raise InputError(
-            f"{folder}, the copy that is streamed, is damaged. Delete it: it is made again from "
+            f"{folder}, the copy to stream from, is damaged. Delete it; it will be recreated from "
             "the files."
         ) from error
-    held = (rows.column, weights, rows.length, count, names)
-    return StreamedTriplets(Stream(*held, about["least_weight"], about["whole_weights"]))
+    fields = (rows.column, weights, rows.length, count, names)
+    return StreamedTriplets(Stream(*fields, about["least_weight"], about["whole_weights"]))
 
 
 # --- one file ---------------------------------------------------------------------------------
@@ -376,22 +378,22 @@ class _Chunk(NamedTuple):
 
 
 def _open_part(path: Path, columns: Mapping[str, str] | None) -> _Part:
-    """Look into a file and say what it has."""
+    """Open one file of a stream."""
     start = read_start(path)
     if start.startswith(b"\x93NUMPY"):
         if columns:
-            raise InputError(f"{path} is an array, which has no titles; leave columns out.")
+            raise InputError(f"{path} is an array without titles; leave columns out.")
         return _open_array(path)
     if start.startswith(b"PAR1"):
         return _open_table(path, columns)
     raise InputError(
-        f"{path} is neither an .npy array nor Parquet, which are what can be streamed. Read it "
-        "with tc.read_triplets, or convert it to Parquet with 'tercet convert'."
+        f"{path} is neither an .npy array nor Parquet; only these can be streamed. Read it with "
+        "tc.read_triplets, or convert it to Parquet with 'tercet convert'."
     )
 
 
 def _whole(cells: NDArray[Any], part: _Part, start: int) -> NDArray[np.int64]:
-    """Numbers of objects, none of them missing or broken; the first is in row ``start``."""
+    """Valid numbers of objects; the first is in row ``start``."""
     where = _after(part, start)
     settle_types(cells, COLUMNS[part.width], where)
     return whole(cells, where)
@@ -405,18 +407,18 @@ class _ArrayPart(NamedTuple):
 
     path: str
     length: int  # rows
-    width: int  # objects a row, 3 or 4
+    width: int  # objects per row, 3 or 4
     column: Column
     by_columns: bool  # Fortran's order
     has_names: bool = False
     extras: frozenset[str] = frozenset()
 
     def where(self, row: int) -> str:
-        """Say where a row is, for an error."""
+        """The file and place of a row, for an error."""
         return f"{self.path}: row {row} (counting from 0)"
 
     def chunks(self, codes: dict[str, int] | None) -> Iterator[_Chunk]:
-        """All rows, some at a time."""
+        """All rows in chunks."""
         for start in range(0, self.length, BLOCK_ROWS):
             stop = min(start + BLOCK_ROWS, self.length)
             read = self._by_columns if self.by_columns else self.column.read
@@ -433,12 +435,12 @@ def _open_array(path: Path) -> _ArrayPart:
         with path.open("rb") as file:
             shape, by_columns, dtype = read_header(file)
             offset = file.tell()
-    except Exception as error:  # of NumPy, which raises almost any kind
-        told = type(error).__name__
-        raise InputError(f"{path} is a damaged .npy file ({told}). Save it again.") from None
+    except Exception as error:  # NumPy raises almost anything
+        kind = type(error).__name__
+        raise InputError(f"{path} is a damaged .npy file ({kind}). Save it again.") from None
     if dtype.kind not in "iuf":
         raise InputError(
-            f"{path} has values of type {dtype}; an array that is streamed has integers. Names "
+            f"{path} has values of type {dtype}; only arrays of integers can be streamed. Names "
             "can be streamed from Parquet."
         )
     if len(shape) != 2 or shape[1] not in COLUMNS:
@@ -447,8 +449,12 @@ def _open_array(path: Path) -> _ArrayPart:
             "(a, b, c, d: a–b is closer than c–d)."
         )
     if os.path.getsize(path) < offset + shape[0] * shape[1] * dtype.itemsize:
-        raise InputError(f"{path} is shorter than it says. Was it cut off? Save it again.")
-    column = Column(os.path.abspath(path), offset, dtype.str, shape[1])  # workers start elsewhere
+        raise InputError(
+            f"{path} is shorter than its header says. Was it truncated? Save it again."
+        )
+    column = Column(
+        os.path.abspath(path), offset, dtype.str, shape[1]
+    )  # workers may run in another folder
     return _ArrayPart(str(path), shape[0], shape[1], column, by_columns)
 
 
@@ -464,19 +470,19 @@ class _TablePart(NamedTuple):
     titles: list[str]  # of the objects, in the file's words
     weight: str | None  # title
     has_names: bool
-    extras: frozenset[str]  # what else it knows of the answers, such as "weights" and "screens"
+    extras: frozenset[str]  # optional columns, such as "weights" and "screens"
 
     def where(self, row: int) -> str:
-        """Say where a row is, for an error."""
+        """The file and place of a row, for an error."""
         return f"{self.path}, row {row + 1}"
 
     def chunks(self, codes: dict[str, int] | None) -> Iterator[_Chunk]:
-        """All rows, some at a time; names are numbered by ``codes``, which grows."""
+        """All rows in chunks; names are numbered by ``codes``, which grows."""
         pyarrow = import_pyarrow(self.path)
         titles = [*self.titles, *([self.weight] if self.weight else [])]
         start = 0
         try:
-            # With a buffer of its own a column is read on, and not as a whole.
+            # With its own buffer a column is read in pieces.
             with pyarrow.parquet.ParquetFile(
                 self.path, buffer_size=2**20, pre_buffer=False
             ) as file:

@@ -50,14 +50,14 @@ def _read(file: InputFile, options: Options) -> Reading:
 
 
 def read_columns(table: Cells, options: Options) -> Reading:
-    """Read the columns anchor, near, far (or a, b, c, d) and what stands beside them."""
+    """Read the columns anchor, near, far (or a, b, c, d) and the optional ones."""
     try:
         columns, extras = find_columns(
             table.header, lambda place: bool(table.blank([place]).all()) and len(table) > 0
         )
     except InputError as error:
         raise UnknownColumnsError(f"{table.path}: {error}", table) from None
-    extras.pop("response_times", None)  # which may be called otherwise too
+    extras.pop("response_times", None)  # found by `find_times`, under other titles too
     time = find_times(table.header)
     trials = Trials.of(table).skip(_unanswered(table, columns), "without an answer")
     table = trials.table
@@ -78,7 +78,7 @@ def read_columns(table: Cells, options: Options) -> Reading:
 
 
 def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
-    """Rows (m,) that ask but do not answer: near and far are empty, or all of a, b, c and d."""
+    """Rows (m,) without an answer: near and far are empty, or all of a, b, c and d."""
     answer = columns[1:] if len(columns) == 3 else columns
     unanswered: NDArray[np.bool_] = np.logical_and.reduce(table.blank(answer), axis=1)
     return unanswered
@@ -87,7 +87,7 @@ def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
 def _note(
     header: Sequence[str], columns: Sequence[int], extras: Mapping[str, int], time: int | None
 ) -> str:
-    """Which titles were taken as ours, and which columns were not used."""
+    """A note about titles that were interpreted, and about unused columns."""
     words = dict(zip(COLUMNS[len(columns)], columns, strict=True))
     words |= {field.removesuffix("s"): i for field, i in extras.items()}
     ours = {*COLUMNS[len(columns)], *EXTRAS}
@@ -98,16 +98,16 @@ def _note(
     ]
     used = {*columns, *extras.values(), time}
     unused = [title for i, title in enumerate(header) if i not in used and title]
-    said = [f"Taken from the titles: {', '.join(taken)}."] if taken else []
-    said += [f"Columns not used: {listed(unused, 10)}."] if unused else []
-    return " ".join(said)
+    notes = [f"Columns used: {', '.join(taken)}."] if taken else []
+    notes += [f"Columns not used: {listed(unused, 10)}."] if unused else []
+    return " ".join(notes)
 
 
 def _with_header(file: InputFile, options: Options) -> Cells:
-    """The table under titles of ours, which a file of 3 or 4 columns need not have."""
+    """The table under our titles; a file of 3 or 4 columns may have no header."""
     cells = file.cells
     words = {cell.lower() for cell in cells.header}
-    # Two such words make a header, perhaps one that lacks a column; one may be an object.
+    # Two known titles make a header, perhaps with a column missing; one may be an object.
     ours = sum(map(is_title, words))
     titled = bool(options.columns) or ours >= 2 or words >= set(COLUMNS[4])
     if titled or len(cells.header) not in COLUMNS:
@@ -119,7 +119,7 @@ def _with_header(file: InputFile, options: Options) -> Cells:
 
 
 def columns_of(triplets: Triplets) -> dict[str, list[Any]]:
-    """The columns of a tidy table: objects by name if they have names, and what else is known."""
+    """The columns of a tidy table: objects, by name if they have names, and optional columns."""
     names = None if triplets.names is None else np.array(triplets.names, dtype=object)
     objects = triplets.array if names is None else names[triplets.array]
     table = dict(zip(COLUMNS[triplets.shape[1]], objects.T.tolist(), strict=True))
@@ -141,11 +141,11 @@ def _write(triplets: Triplets, path: Path) -> None:
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-# --- text must come back as it was; where it would not, say so before --------------------------
+# --- text must survive writing and reading ----------------------------------------------------
 
 
 def texts_of(triplets: Triplets) -> dict[str, list[str]]:
-    """Names, and observers and screens where they are text; each of them once."""
+    """The distinct names, and observers and screens if they are text."""
     columns = {"observers": triplets.observers, "screens": triplets.screens}
     return {"names": list(triplets.names or ())} | {
         kind: list(dict.fromkeys(column.tolist()))
@@ -155,48 +155,50 @@ def texts_of(triplets: Triplets) -> dict[str, list[str]]:
 
 
 def check_table(path: Path, texts: Texts) -> None:
-    """Refuse text that a table, whatever its format, would not give back as it is.
+    """Refuse text that would change when a table of any format is read again.
 
     Parameters
     ----------
     path : path
-        Where the table is to go.
+        The file to write.
     texts : mapping of str to sequences of str
         The distinct cells of each kind, as from `texts_of`.
     """
     for observer in texts.get("observers", ()):
         (label,) = label_observers([observer])
         if label != observer.strip():
-            raise _refusal(path, observer, f"as an observer it is taken for {label!r} when read")
+            raise _refusal(path, observer, f"as an observer it becomes {label!r} when read")
     for group in texts.values():
         for each in group:
             if each != each.strip():
-                raise _refusal(path, each, "spaces around it are taken off when a table is read")
+                raise _refusal(path, each, "spaces around it are removed when a table is read")
         cells = make_cells(str(path), ["text"], [[each] for each in group], [])
         numbers = cells.numbers_or_text(cells.codes[:, 0])
         if numbers.dtype == object:
             continue
         first = np.unique(numbers, return_index=True)[1]
         for i in sorted({*range(len(group))} - {*first.tolist()}):
-            raise _refusal(path, group[i], "another is the same number when a table is read")
+            raise _refusal(
+                path, group[i], "another one becomes the same number when a table is read"
+            )
 
 
 def check_text(path: Path, texts: Texts, table: str, delimiter: str = ",") -> None:
-    """Refuse text that a table in text would not give back as it is.
+    """Refuse text that would change when a text table is read again.
 
     Parameters
     ----------
     path, texts
         As in `check_table`.
     table : str
-        All of the table, under a header.
+        The whole table, with its header.
     delimiter : str
     """
     check_table(path, texts)
     every = [each for group in texts.values() for each in group]
     for each in every:
         if "\r" in each or "\0" in each or "\n\ufeff" in f"\n{each}":
-            raise _refusal(path, each, "it has a character that a table in text cannot hold")
+            raise _refusal(path, each, "it has a character that a text table cannot contain")
     titles = (each for each in every if is_title(each) or each in COLUMNS[4])
     doubtful = [*titles, *(each for each in every if "\n" in each or len(each) > 2**16)]
     if not doubtful:
@@ -204,7 +206,7 @@ def check_text(path: Path, texts: Texts, table: str, delimiter: str = ",") -> No
     try:
         reject_repeated_header(read_cells(str(path), table, delimiter))
     except InputError:
-        raise _refusal(path, doubtful[0], "it would be taken for rows or for titles") from None
+        raise _refusal(path, doubtful[0], "it would be read as rows or titles") from None
 
 
 def _refusal(path: Path, text: str, why: str) -> InputError:

@@ -1,7 +1,7 @@
 """Trials: what readers of experiments share, and `build`, in which every reader ends.
 
-A reader finds the trials of its file, leaves out those that are no answers, and says which objects
-each of the others compares. `build` has everything checked, once, and makes the `Reading`.
+A reader finds the trials of its file, skips those that are not answers, and determines which
+objects each of the others compares. `build` checks everything, once, and makes the `Reading`.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ __all__ = [
 
 Text = NDArray[np.object_]
 
-BESIDE = ("observer", *TIME_WORDS)  # our words for what stands beside the objects
+BESIDE = ("observer", *TIME_WORDS)  # our words for optional columns
 
 _CALLED = {0.001: "milliseconds", 1.0: "seconds"}
 LONGEST = 86_400.0  # a day: nobody thinks about an answer for longer
-# Nobody answers in less than 100 ms, so milliseconds that are taken for seconds have a median
-# above this; and seconds that are taken for milliseconds have one far below a tenth of a second.
+# Nobody answers in less than 100 ms, so milliseconds read as seconds have a median above SLOW, and
+# seconds read as milliseconds have one below FAST.
 SLOW, FAST = 100.0, 0.02
 
 
 class Times(NamedTuple):
-    """Response times, and what is to be said of them.
+    """Response times, with a note and possible problems.
 
     Attributes
     ----------
     seconds : (m,) array
         NaN where unknown.
     note : str
-        How they were read, where the title of their column decided that.
+        How they were read, if the title of their column decided that.
     doubts : tuple of str
-        What may be wrong with them, as sentences.
+        Possible problems, in sentences.
     """
 
     seconds: NDArray[np.float64]
@@ -64,17 +64,17 @@ class Times(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What is known of trials beside their objects."""
+    """What is known of trials except their objects."""
 
-    fields: Mapping[str, Any]  # observers, screens and weights (m,), where they are known
+    fields: Mapping[str, Any]  # observers, screens and weights (m,), if known
     times: Times | None = None
 
     def of_screens(self, screens: NDArray[np.int64]) -> Beside:
-        """The same, of trials that are screens with these numbers."""
+        """The same, with these screen numbers."""
         return self._replace(fields={**self.fields, "screens": screens})
 
     def take(self, trials: NDArray[Any]) -> Beside:
-        """The same of some of the trials, by a mask or by numbers."""
+        """The same for the chosen trials, by a mask or by numbers."""
         times = self.times
         return Beside(
             {field: values[trials] for field, values in self.fields.items()},
@@ -83,12 +83,12 @@ class Beside(NamedTuple):
 
 
 class ArrayRows(NamedTuple):
-    """The rows of an array that may be answers, and what is known of them."""
+    """Rows of an array, and what is known of them."""
 
     path: str
     cells: NDArray[Any]
     beside: Beside
-    line: Callable[[int], str]  # says where a row is
+    line: Callable[[int], str]  # place of a row
     where: Callable[[int], str]  # the same with the name of the file
 
 
@@ -104,19 +104,19 @@ def build(
     catch: Catch | None = None,
     note: str = "",
 ) -> Reading:
-    """Check comparisons, and say how they were read.
+    """Check comparisons and make a `Reading` of them.
 
     Parameters
     ----------
     found : Cells or ArrayRows
-        The trials, which know where they are.
+        The trials, with their places in the file.
     cells : (m, 3) or (m, 4) array
         The comparisons, by number or by name.
     options : Options
     beside : Beside
         Observers, screens, weights and times of every trial.
     rows : int
-        How many rows the file has.
+        Number of rows in the file.
     trial : (m,) integers, optional
         The trial that each comparison comes from; by default they are the trials.
     skipped, catch, note
@@ -151,7 +151,7 @@ def build(
 
 
 class Trials(NamedTuple):
-    """The trials of a table that are left, and why the others were left out."""
+    """The trials of a table that are kept, and why others were skipped."""
 
     table: Cells
     rows: int
@@ -163,7 +163,7 @@ class Trials(NamedTuple):
         return cls(table, len(table))
 
     def skip(self, left_out: NDArray[np.bool_], reason: str) -> Trials:
-        """Leave out the trials of a mask and count them; an error if no trial is left."""
+        """Skip and count the trials of a mask; an error if none is left."""
         table = self.table
         skipped = (*self.skipped, *count_skipped(reason, left_out, table.line))
         if left_out.all():
@@ -184,7 +184,7 @@ class Trials(NamedTuple):
         trial: NDArray[np.int64] | None = None,
         note: str = "",
     ) -> Reading:
-        """Comparisons that the trials say; see the function `build`."""
+        """Make a `Reading` of the comparisons; see the function `build`."""
         return build(
             self.table,
             cells,
@@ -209,11 +209,11 @@ class Trials(NamedTuple):
         Parameters
         ----------
         objects : Cells
-            Anchor, near and far of every trial. Where one of the two is the anchor itself, this is
-            a catch trial.
+            Anchor, near and far of every trial. If near or far is the anchor itself, this is a
+            catch trial.
         options : Options
         names : iterable of str, optional
-            Names in their order, as the file has it; those that no answer has are left out.
+            Names in the order of the file; those without answers are left out.
         times : Times, optional
             Response times (m,).
         """
@@ -249,7 +249,7 @@ def make_catch(
 ) -> Catch | None:
     """The ``caught`` among all trials (m,), None if there are none.
 
-    Observers are those of all trials, settled together: 11 is 11 in both halves.
+    Observers are those of all trials, so that they have one type.
     """
     if not caught.any():
         return None
@@ -259,7 +259,7 @@ def make_catch(
     return Catch(passed[caught], who.astype(str) if who.dtype.kind == "O" else who)
 
 
-# --- what was chosen --------------------------------------------------------------------------
+# --- choices ----------------------------------------------------------------------------------
 
 
 def split_choice(
@@ -300,14 +300,14 @@ def reject_equal(table: Cells, places: Sequence[tuple[int, int]], cure: str) -> 
 
 
 def find_beside(table: Cells) -> Beside:
-    """What stands beside the objects of a table: observers, and response times in seconds."""
+    """Observers, and response times in seconds, of a table."""
     observers, time = _find_observers(table), find_times(table.header)
     fields = {} if observers is None else {"observers": observers}
     return Beside(fields, None if time is None else read_times(table, time))
 
 
 def _find_observers(table: Cells) -> NDArray[Any] | None:
-    """Who answered (rows,), where the table says it."""
+    """Who answered (rows,), if known."""
     place = table.find_observer()
     if place is None:
         return None
@@ -316,25 +316,23 @@ def _find_observers(table: Cells) -> NDArray[Any] | None:
 
 
 def read_times(table: Cells, place: int, unit: float = 1.0) -> Times:
-    """A column of response times; its ``unit`` in seconds, where the title does not say it."""
+    """A column of response times; ``unit`` in seconds, unless the title states it."""
     title = table.title(place)
-    # What the caller calls a column goes before what the file does.
+    # The caller's title overrides the file's.
     stated = next((u for each in (table.header[place], title) if (u := time_unit(each))), None)
     factor = unit if stated is None else stated
     found = check_times(table.times(place) * factor, table.line, as_seconds=factor == 1.0)
     if stated is None or title.lower() in TIME_WORDS:
         return found
-    return found._replace(
-        note=f"Response times are taken from {title!r}, in {_CALLED[stated]} as it says."
-    )
+    return found._replace(note=f"Response times are read from {title!r}, in {_CALLED[stated]}.")
 
 
 def check_times(
     values: NDArray[Any], line: Callable[[int], str], *, as_seconds: bool = True
 ) -> Times:
-    """Seconds (m,) with those that cannot be as unknown, and what is to be said of them.
+    """Seconds (m,), impossible ones as NaN, with possible problems.
 
-    ``line`` says where a time is, ``as_seconds`` whether the file is taken to have seconds.
+    ``line`` is the place of a time, ``as_seconds`` whether the file is assumed to have seconds.
     """
     seconds = np.array(values, dtype=np.float64)
     wrong = (seconds < 0) | (seconds > LONGEST)
@@ -343,19 +341,19 @@ def check_times(
     if count := np.count_nonzero(wrong):
         what = "1 response time is" if count == 1 else f"{count} response times are"
         doubts.append(
-            f"{what} impossible (below 0, above a day or no number) and taken as unknown (the "
-            f"first: {line(int(wrong.argmax()))})."
+            f"{what} impossible (below 0, above a day or not a number) and treated as missing "
+            f"(first: {line(int(wrong.argmax()))})."
         )
     known = seconds[~np.isnan(seconds)]
     median = float(np.median(known)) if known.size else 1.0
     if median > SLOW and as_seconds:
         doubts.append(
-            f"Response times look like milliseconds: taken as seconds, their median is {median:g}. "
-            "If so, call their column response_time_ms."
+            f"Response times look like milliseconds: as seconds, their median is {median:g}. If "
+            "so, name their column response_time_ms."
         )
     elif 0.0 < median < FAST:
         doubts.append(
-            f"Response times have a median of {median:g} seconds, in which nobody can answer. "
-            "Check their unit, and call their column response_time if they are seconds."
+            f"Response times have a median of {median:g} seconds, too short for an answer. Check "
+            "their unit, and name their column response_time if they are seconds."
         )
     return Times(seconds, "", tuple(doubts))

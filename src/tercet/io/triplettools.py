@@ -1,4 +1,4 @@
-"""Answers as tripletTools, an R package for triplet experiments, writes them."""
+"""Answers written by tripletTools, an R package for triplet experiments."""
 
 from __future__ import annotations
 

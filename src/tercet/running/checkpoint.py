@@ -1,4 +1,4 @@
-"""Checkpoints: an SQLite file of rows that are only ever added, so that a run can go on."""
+"""Checkpoints: an append-only SQLite file from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tercet.tables import parse_json
 
 PathLike = str | os.PathLike[str]
 
-# On the first three no draw depends; the seed, and what computes, are asked for apart.
-_PASSED_OVER = ("n_jobs", "progress", "checkpoint", "random_state", "device")
+# Draws do not depend on the first three; seed and device are compared separately.
+_IGNORED = ("n_jobs", "progress", "checkpoint", "random_state", "device")
 
 _LONG = 100  # characters of a value in a message
 
@@ -42,29 +42,29 @@ def open_checkpoint(
     data: Mapping[str, Any],
     random_state: Seed,
 ) -> Checkpoint:
-    """Begin a checkpoint, or go on with the one that is there.
+    """Create a checkpoint, or resume from an existing one.
 
     Parameters
     ----------
     path : path, optional
-        The file; None keeps nothing.
+        The file; None saves nothing.
     settings : mapping
-        All parameters by name, as `provenance.describe` returns them.
+        All parameters by name, as returned by `provenance.describe`.
     data : mapping
-        The answers: arrays and whatever JSON knows, by what to call them in a message.
+        The answers: arrays and JSON-compatible values, by their names in a message.
     random_state : None, int or numpy.random.Generator
-        With None the seed of the checkpoint counts, if there is one.
+        With None the seed of an existing checkpoint is used.
     """
     if path is None:
         return Checkpoint(entropy_of(random_state), None)
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"checkpoint takes the name of a file, got {path!r}.")
+        raise InputError(f"checkpoint must be the name of a file, got {path!r}.")
     _check_place(Path(path))
     name = os.fspath(path)
-    if name == ":memory:":  # SQLite's word for no file at all
+    if name == ":memory:":  # which SQLite would not write to a file
         name = os.path.join(os.curdir, name)
     wanted = {
-        "settings": _that_count(settings),
+        "settings": _relevant(settings),
         "data": {what: fingerprint(value) for what, value in data.items()},
         "versions": versions() | {"processor": _processor()},
     }
@@ -85,7 +85,7 @@ def open_checkpoint(
 
 
 def fingerprint(value: Any) -> str:
-    """Letters that differ where arrays, texts or numbers differ."""
+    """A hash of an array or a JSON-compatible value."""
     digest = hashlib.sha256()
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype.str}{value.shape}".encode())
@@ -98,12 +98,12 @@ def fingerprint(value: Any) -> str:
 # --- inside -----------------------------------------------------------------------------------
 
 
-def _that_count(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _relevant(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings on which draws depend, those of the estimator included."""
     return {
-        key: _that_count(value) if isinstance(value, dict) else value
+        key: _relevant(value) if isinstance(value, dict) else value
         for key, value in settings.items()
-        if key not in _PASSED_OVER
+        if key not in _IGNORED
     }
 
 
@@ -111,10 +111,7 @@ def _check_place(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"the checkpoint {path} is a folder; give the name of a file in it.")
     if path.exists() and not path.is_file():
-        raise InputError(
-            f"the checkpoint {path} is a pipe or a device, which keeps nothing; give the name of "
-            "a file."
-        )
+        raise InputError(f"the checkpoint {path} is a pipe or a device; give the name of a file.")
     if not path.parent.is_dir():
         raise InputError(
             f"the checkpoint {path} cannot be written: there is no folder {path.parent}."
@@ -122,7 +119,7 @@ def _check_place(path: Path) -> None:
 
 
 def _processor() -> str:
-    """The kind of processor: compiled code uses what it has, and last bits may differ."""
+    """The processor: compiled code depends on it, and last bits may differ."""
     from llvmlite.binding import get_host_cpu_name
 
     name: str = get_host_cpu_name()
@@ -131,24 +128,24 @@ def _processor() -> str:
 
 def _agree(path: str, known: About, wanted: Mapping[str, Any], random_state: Seed) -> int:
     """The seed of a checkpoint, if it belongs to the same run."""
-    found = list(_changes(known.settings, wanted["settings"]))
+    changes = list(_changes(known.settings, wanted["settings"]))
     if known.settings.get("class") == wanted["settings"].get("class"):
-        found += [f"other {_word(what)}" for what in _other(known.data, wanted["data"])]
+        changes += [f"other {_word(what)}" for what in _other(known.data, wanted["data"])]
     if random_state is not None and (given := entropy_of(random_state)) != known.seed:
-        found.append(f"the seed is {given} and was {_shown(known.seed)}")
-    if found:
+        changes.append(f"the seed is {given} and was {_shown(known.seed)}")
+    if changes:
         raise InputError(
-            f"the checkpoint {path} belongs to another run: {'; '.join(found)}. Give this run "
-            "another file, or delete that one if it is of no use."
+            f"the checkpoint {path} belongs to another run: {'; '.join(changes)}. Give this run "
+            "another file, or delete that one if it is not needed."
         )
     before, now = known.versions, wanted["versions"]
     if changed := _other(before, now):
-        told = ", ".join(
+        listed = ", ".join(
             f"{_word(key)} {now.get(key)}, was {_word(str(before.get(key)))}" for key in changed
         )
         warnings.warn(
-            f"the checkpoint {path} was begun with other versions ({told}): the result is as "
-            "good, but its last bits may differ from those of an undisturbed run.",
+            f"the checkpoint {path} was created with other versions ({listed}): the result is "
+            "valid, but its last bits may differ from those of an uninterrupted run.",
             DataWarning,
             stacklevel=5,
         )
@@ -162,7 +159,7 @@ def _shown(value: Any) -> str:
 
 
 def _word(text: str) -> str:
-    """A text of the file without quotes, where it has no letters that do something."""
+    """A text of the file, without quotes if it is short and printable."""
     return _shown(text) if len(text) > _LONG or not text.isprintable() else text
 
 
@@ -172,7 +169,7 @@ def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any], owner: str = "") -> Iterator[str]:
-    """Settings that differ, such as ``penalty of the estimator``; of another class only that."""
+    """Settings that differ, such as ``penalty of the estimator``; or only the class."""
     names = _other(before, now)
     for key in ["class"] if "class" in names else names:
         old, new = before.get(key), now.get(key)
@@ -182,25 +179,25 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any], owner: str = "")
             yield f"{_word(key)}{owner} is {_shown(new)} and was {_shown(old)}"
 
 
-# --- an open checkpoint: rows gathered, and committed now and then ------------------------------
+# --- an open checkpoint: rows collected, and committed now and then -----------------------------
 
 
 EVERY = 1.0  # seconds between two commits: each waits for the disk
 
-Content = Mapping[str, Any]  # arrays, and whatever JSON knows
+Content = Mapping[str, Any]  # arrays and JSON-compatible values
 
 T = TypeVar("T")
 Read = Callable[[dict[str, Any]], Any]
 
-_PLAIN = "json"  # the array that holds what is not an array
+_PLAIN = "json"  # the array that contains all other values
 _SEAL = 16  # bytes before a row's content
 
 
 class Checkpoint:
-    """Rows that are kept; without a file they are forgotten, and there are none.
+    """Saved rows; without a file nothing is saved.
 
-    They are committed about once a second and at the end. Any thread may add some. Those of a file
-    that was begun before rows had seals have none.
+    They are committed about once a second and at the end. Any thread may add some. Rows of files of
+    version 1 have no seals.
     """
 
     def __init__(
@@ -217,9 +214,9 @@ class Checkpoint:
         self._error: TercetError | None = None
 
     def rows(self, kind: str, number: int, read: Read = dict) -> Iterator[Any]:
-        """What was kept under a kind and a number, part after part.
+        """The rows saved under a kind and a number, part after part.
 
-        ``read`` makes of a content what is wanted; whatever is wrong with that is damage.
+        ``read`` converts a content; if it fails, the file is damaged.
         """
         if self._file is None:
             return
@@ -231,12 +228,12 @@ class Checkpoint:
                 yield read(unpack_row(self._opened((kind, number, part), value)))
 
     def one(self, kind: str, number: int, read: Read = dict) -> Any:
-        """What was kept under a kind and a number, in a single part; None if nothing was."""
-        found = list(self.rows(kind, number, read))
+        """The single row saved under a kind and a number; None if there is none."""
+        rows = list(self.rows(kind, number, read))
         with telling(self._path):
-            if len(found) > 1:
+            if len(rows) > 1:
                 raise ValueError("more than one part")
-        return found[0] if found else None
+        return rows[0] if rows else None
 
     def once(
         self,
@@ -246,9 +243,9 @@ class Checkpoint:
         write: Callable[[T], Content],
         read: Callable[[dict[str, Any]], T],
     ) -> T:
-        """What was kept under a kind and a number, or else what is made now, and kept.
+        """What was saved under a kind and a number, or else what is made and saved now.
 
-        ``write`` makes a content of it, of which ``read`` makes the same again.
+        ``write`` converts it to a content, and ``read`` back.
         """
         if self._file is None:
             return make()
@@ -259,7 +256,7 @@ class Checkpoint:
         return known
 
     def add(self, kind: str, number: int, content: Content, part: int = 0) -> None:
-        """Keep arrays, and whatever JSON knows, by name."""
+        """Save arrays and JSON-compatible values by name."""
         if self._file is None:
             return
         packed = pack_row(content)
@@ -283,11 +280,11 @@ class Checkpoint:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Commit what waits and let go of the file."""
+        """Commit the remaining rows and close the file."""
         if self._file is None:
             return
         if isinstance(error, KeyboardInterrupt):
-            error.add_note(f"What was done is in {self._path}: run the same again to go on.")
+            error.add_note(f"Progress is saved in {self._path}: run the same again to resume.")
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -301,7 +298,7 @@ class Checkpoint:
                 self._file = None
 
     def _seal(self, place: tuple[str, int, int], packed: bytes) -> bytes:
-        """Bytes that belong to a content in this place of this run, and to no other."""
+        """A hash of a content, its place and the run."""
         if not self._sealed:
             return b""
         seal = blake2b(repr((self.entropy, *place)).encode(), digest_size=_SEAL)
@@ -309,7 +306,7 @@ class Checkpoint:
         return seal.digest()
 
     def _opened(self, place: tuple[str, int, int], value: Any) -> bytes:
-        """The packed content of a row, if its seal is whole."""
+        """The packed content of a row, if its seal is valid."""
         if not isinstance(value, bytes):
             raise TypeError("a row without content")
         length = _SEAL if self._sealed else 0
@@ -324,7 +321,7 @@ class Checkpoint:
             try:
                 self._commit()
             except TercetError as error:
-                self._error = error  # for whoever adds or leaves next
+                self._error = error  # raised by the next call
 
     def _commit(self) -> None:
         if self._error is not None:
@@ -341,7 +338,7 @@ NOTHING_KEPT = Checkpoint(0, None)
 
 
 def pack_row(content: Content) -> bytes:
-    """Arrays and plain values as one npz, nothing of which is executed when it is read."""
+    """Arrays and other values as one npz; reading it executes nothing."""
     arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
     plain = {key: value for key, value in content.items() if key not in arrays}
     text = json.dumps(plain, default=lambda number: number.item())  # NumPy's own numbers
@@ -360,13 +357,13 @@ def unpack_row(value: bytes) -> dict[str, Any]:
 
 
 def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """The array of that name, if it has this shape and moderate numbers; ValueError if not."""
+    """The array of that name; ValueError unless it has this shape and moderate numbers."""
     array: Any = content[name]
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
         raise ValueError(f"{name} is not of the shape {shape}")
     if not (np.abs(array) <= LARGEST_NUMBER).all():
         raise ValueError(f"{name} is not finite")
-    return np.array(array, order="C")  # another order would be compiled for anew
+    return np.array(array, order="C")  # another order would need another compilation
 
 
 # --- the file -----------------------------------------------------------------------------------
@@ -374,8 +371,8 @@ def floats_of(content: Content, name: str, shape: tuple[int, ...]) -> NDArray[np
 
 FORMAT = "tercet checkpoint"
 VERSION = 2
-UNSEALED = 1  # the version whose rows have no seal; such a run goes on without
-APPLICATION = 0x74726370  # how SQLite files tell whose they are
+UNSEALED = 1  # the version without seals; such a run is resumed without
+APPLICATION = 0x74726370  # identifies our SQLite files
 
 Row = tuple[str, int, int, bytes]  # kind, number, part and content
 
@@ -385,14 +382,14 @@ _TABLES = (
     "PRIMARY KEY (kind, number, part))",
 )
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-_MOST_ENTRIES = 10  # of the schema, or about a run, that are looked at
-_STEPS = 1_000_000  # of SQLite's, in which it has looked at any file of ours a thousand times
+_MOST_ENTRIES = 10  # read from the schema and about a run
+_STEPS = 1_000_000  # of SQLite, a thousand times what any valid file takes
 _DAMAGE = (ValueError, TypeError, KeyError, IndexError, OverflowError)
-_SAFE = "What was saved before is safe in it: {cure} and run the same again to go on."
+_SAFE = "What was saved before is safe: {cure} and run the same again to resume."
 
 
 class About(NamedTuple):
-    """What a checkpoint says of itself."""
+    """The metadata of a checkpoint."""
 
     settings: dict[str, Any]
     data: dict[str, str]
@@ -402,7 +399,7 @@ class About(NamedTuple):
 
 
 def open_file(path: str) -> sqlite3.Connection:
-    """Open a file, or begin a new one; no other process can until it is closed."""
+    """Open or create a file, locked until it is closed."""
     if os.path.exists(path) and not _may_be_ours(path):
         raise InputError(_no_checkpoint(path))
     with telling(path):
@@ -420,7 +417,7 @@ def open_file(path: str) -> sqlite3.Connection:
 
 
 def _may_be_ours(path: str) -> bool:
-    """Whether the head of a file says so; it is only read, for to open it is to change some."""
+    """Whether the header says so; read-only, as opening for writing may change a file."""
     if os.path.getsize(path) < 2:  # SQLite takes a single byte for an empty file
         return os.path.getsize(path) == 0
     address = f"{Path(path).absolute().as_uri()}?mode=ro"
@@ -431,13 +428,13 @@ def _may_be_ours(path: str) -> bool:
             (journal,) = file.execute("PRAGMA journal_mode").fetchone()
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK:
-                return True  # left in the middle of a commit, which is undone when it is opened
+                return True  # interrupted in a commit, which is rolled back when opened
             raise
     return bool(application == APPLICATION and journal == "delete")
 
 
 def _beware(file: sqlite3.Connection) -> None:
-    """Let nothing that the file says run, nor any statement run without an end."""
+    """Run no code of the file, and let no statement run for ever."""
     file.execute("PRAGMA trusted_schema = OFF")
     file.execute("PRAGMA cell_size_check = ON")
     calls, each = count(1), 1000
@@ -445,7 +442,7 @@ def _beware(file: sqlite3.Connection) -> None:
 
 
 def create(file: sqlite3.Connection, about: Mapping[str, Any]) -> None:
-    """Write what the file is, into an empty one."""
+    """Write tables and metadata into an empty file."""
     header = {"format": FORMAT, "version": VERSION, **about}
     with _transaction(file):
         file.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -456,9 +453,9 @@ def create(file: sqlite3.Connection, about: Mapping[str, Any]) -> None:
 
 
 def read_about(file: sqlite3.Connection, path: str) -> About | None:
-    """What a checkpoint says of itself; None where nothing was ever written.
+    """The metadata of a checkpoint; None for an empty file.
 
-    From here on the file can be trusted to have two plain tables, though not what is in them.
+    Afterwards the file is known to have our two tables, but their content is not verified.
     """
     schema = file.execute(_SCHEMA).fetchmany(_MOST_ENTRIES)
     (application,) = file.execute("PRAGMA application_id").fetchone()
@@ -474,7 +471,7 @@ def read_about(file: sqlite3.Connection, path: str) -> About | None:
         raise ValueError("format")
     if version > VERSION:
         raise InputError(
-            f"the checkpoint {path} has format version {min(version, 999)}, and this tercet reads "
+            f"the checkpoint {path} has format version {min(version, 999)}, but this tercet reads "
             f"up to {VERSION}; update tercet."
         )
     file.set_progress_handler(None, 0)
@@ -483,7 +480,7 @@ def read_about(file: sqlite3.Connection, path: str) -> About | None:
 
 @cache
 def _our_schema() -> frozenset[tuple[str, str, str, str | None]]:
-    """The tables that are made here, and their indices, as SQLite lists them."""
+    """Our tables and their indices, as listed by SQLite."""
     with closing(sqlite3.connect(":memory:")) as file:
         for statement in _TABLES:
             file.execute(statement)
@@ -491,7 +488,7 @@ def _our_schema() -> frozenset[tuple[str, str, str, str | None]]:
 
 
 def _about(known: Mapping[str, Any]) -> About:
-    """What was read, if all is there and of the right kind."""
+    """The metadata, if complete and of the right types."""
     settings, data, versions = (known[name] for name in ("settings", "data", "versions"))
     if not all(isinstance(part, dict) for part in (settings, data, versions)):
         raise TypeError("about")
@@ -503,7 +500,7 @@ def _about(known: Mapping[str, Any]) -> About:
 
 
 def write_rows(file: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Add rows, all or none; one that is there already is the same again."""
+    """Add rows in one transaction; existing ones are replaced by the same."""
     with _transaction(file):
         file.executemany("INSERT OR REPLACE INTO content VALUES (?, ?, ?, ?)", rows)
 
@@ -515,14 +512,14 @@ def _transaction(file: sqlite3.Connection) -> Iterator[None]:
         yield
         file.execute("COMMIT")
     except BaseException:
-        with suppress(sqlite3.Error):  # the disk may have undone it already
+        with suppress(sqlite3.Error):  # it may have been rolled back already
             file.execute("ROLLBACK")
         raise
 
 
 @contextmanager
 def telling(path: str) -> Iterator[None]:
-    """Say what went wrong with the file, and what to do."""
+    """Turn errors about the file into messages with a cure."""
     try:
         yield
     except TercetError:
@@ -537,36 +534,35 @@ def _explained(path: str, error: sqlite3.Error) -> TercetError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of the bits are details
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return InputError(
-            f"the checkpoint {path} is in use by another run; wait until that one is done, or give "
-            "this one a file of its own."
+            f"the checkpoint {path} is in use by another run; wait for it to finish, or give this "
+            "run another file."
         )
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_INTERRUPT):
         return InputError(_no_checkpoint(path))
-    # Our statements are right, so an error in one, or text that is none (which has no code), is
-    # the file's.
+    # Our statements are valid, so an error in one, or invalid text (without a code), means damage.
     broken = isinstance(error, sqlite3.OperationalError) and code in (0, sqlite3.SQLITE_ERROR)
     if broken or code == sqlite3.SQLITE_CORRUPT:
         return InputError(_damaged(path))
     failed = f"the checkpoint {path} cannot be written"
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        why = "the disk, or your share of it, is full"
+        why = "the disk or your quota is full"
         if code == sqlite3.SQLITE_IOERR:
-            why += f", or it does not work ({error})"
-        return TercetError(f"{failed}: {why}. {_SAFE.format(cure='make room')}")
+            why += f", or the disk has failed ({error})"
+        return TercetError(f"{failed}: {why}. {_SAFE.format(cure='free some space')}")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return TercetError(
             f"{failed}: it or its folder is write-protected. Give a file in another folder, or "
             "allow writing there."
         )
-    return TercetError(f"{failed}: {error}. {_SAFE.format(cure='see to that')}")
+    return TercetError(f"{failed}: {error}. {_SAFE.format(cure='fix this')}")
 
 
 def _no_checkpoint(path: str) -> str:
-    return f"{path} is no checkpoint of tercet; it was left as it is. Give another name."
+    return f"{path} is not a tercet checkpoint; it was not changed. Give another name."
 
 
 def _damaged(path: str) -> str:
     return (
-        f"the checkpoint {path} is damaged; it was left as it is. Delete it, or give another name, "
-        "to begin anew."
+        f"the checkpoint {path} is damaged; it was not changed. Delete it, or give another name, "
+        "to start again."
     )

@@ -1,4 +1,4 @@
-"""Work that would not fit into memory is refused before it starts."""
+"""Refuse work that would not fit into memory."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ LARGEST_NUMBER = 1e100
 LEAST_NUMBER = 1 / LARGEST_NUMBER
 
 
-# --- how much there is --------------------------------------------------------------------------
+# --- available memory ---------------------------------------------------------------------------
 
 
-_UNKNOWN = 64 << 30  # bytes, where the system does not say
+_UNKNOWN = 64 << 30  # bytes, if the system does not say
 _LIMIT_OF_GROUP = Path("/sys/fs/cgroup/memory.max")  # of a container, on Linux
 
 
 def need_memory(numbers: float, what: str, cure: str) -> None:
-    """Raise an error where so many numbers of 8 bytes are more than all memory there is.
+    """Raise an error if this many numbers of 8 bytes exceed the memory of the machine.
 
     Parameters
     ----------
     numbers : float
-        As many as are held at once; a rough number is enough.
+        In memory at once, roughly.
     what : str
-        What they are, as the start of a sentence.
+        What needs them, as the start of a sentence.
     cure : str
         What to do instead.
     """
     wanted, there = 8.0 * numbers, memory_there_is()
     if wanted > there:
         raise InputError(
-            f"{what} would take {_size(wanted)} of memory, and this machine has {_size(there)}: "
+            f"{what} would take {_size(wanted)} of memory, but this machine has {_size(there)}: "
             f"{cure}."
         )
 
 
 @cache
 def memory_there_is() -> int:
-    """Bytes of memory that this machine, or the container this runs in, has in all."""
+    """Total memory of this machine, or of the container, in bytes."""
     found = _UNKNOWN
     with suppress(AttributeError, OSError, ValueError):  # no such function, or no such name
         pages: int = os.sysconf("SC_PHYS_PAGES")

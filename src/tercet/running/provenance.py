@@ -1,4 +1,4 @@
-"""Where draws came from: the seed, the settings and the versions that make them again."""
+"""Provenance of draws: the seed, the settings and the versions that reproduce them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tercet.text import shown
 
 Seed = int | np.random.Generator | None
 
-_SEEDS = 2**1024  # as many digits as can be written down
+_SEEDS = 2**1024  # larger integers are refused
 
 
 def entropy_of(random_state: Seed) -> int:
-    """One number from which everything random follows; as random_state it gives the same again."""
+    """The number that determines all randomness; as random_state it reproduces the result."""
     if random_state is None:
         return secrets.randbits(128)
     if isinstance(random_state, np.random.Generator):
@@ -30,7 +30,7 @@ def entropy_of(random_state: Seed) -> int:
 
 
 def as_generator(random_state: Seed) -> np.random.Generator:
-    """The generator itself, or one that begins where the number says; None begins anywhere."""
+    """The generator itself, or a new one with that seed; None is not reproducible."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     return np.random.default_rng(_whole(random_state))
@@ -41,7 +41,7 @@ def _whole(random_state: object) -> int:
     if not whole or not 0 <= int(random_state) < _SEEDS:  # type: ignore[call-overload]
         raise InputError(
             "random_state must be None, a whole number from 0 or a numpy.random.Generator, got "
-            f" {shown(random_state)}."
+            f"{shown(random_state)}."
         )
     return int(random_state)  # type: ignore[call-overload, no-any-return]
 
@@ -52,7 +52,7 @@ def seed_for(entropy: int, *key: int) -> np.random.SeedSequence:
 
 
 def record(source: str, maker: Any, entropy: int, **more: Any) -> dict[str, Any]:
-    """What to write down of draws that ``maker``, a scikit-learn object, made of this entropy."""
+    """The provenance of draws made by ``maker``, a scikit-learn object, with this entropy."""
     settings = describe(maker)
     for name in ("class", "n_jobs", "progress", "checkpoint"):  # no draw depends on the last three
         settings.pop(name, None)
@@ -78,7 +78,7 @@ def _versions() -> dict[str, str]:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """The class and the parameters of a scikit-learn object, as JSON knows them."""
+    """The class and the parameters of a scikit-learn object, JSON-compatible."""
     parameters = thing.get_params(deep=False)
     return {"class": type(thing).__name__} | {k: _plain(v) for k, v in parameters.items()}
 

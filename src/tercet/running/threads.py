@@ -1,4 +1,4 @@
-"""Threads, the backends of joblib, and a bar that shows how far they are."""
+"""Threads, and a progress bar."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ R = TypeVar("R")
 _most: ContextVar[int | None] = ContextVar("_most", default=None)
 
 _lock = Lock()
-_users = 0  # of BLAS on one thread
+_users = 0  # of `one_blas_thread`
 _limit: Any = None
 
 
 @contextmanager
 def threads_at_most(number: int) -> Iterator[None]:
-    """Let "all cores" mean so many: for work that others do beside it on the same machine."""
+    """Limit "all cores" to this number, as for one of several processes on a machine."""
     before = _most.set(number)
     try:
         yield
@@ -43,7 +43,7 @@ def threads_at_most(number: int) -> Iterator[None]:
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """How many threads are meant; None and -1 are all cores."""
+    """The number of threads; None and -1 mean all cores."""
     if n_jobs is None or n_jobs == -1:
         return _most.get() or os.cpu_count() or 1
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
@@ -54,7 +54,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def in_order(function: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterator[R]:
-    """Like ``map``, on threads, in order and only a few items ahead: memory stays bounded."""
+    """Like ``map``, on threads, in order and only a few items ahead, so memory is bounded."""
     todo = iter(items)
     first = list(islice(todo, 2))
     if n_jobs == 1 or len(first) < 2:
@@ -79,9 +79,9 @@ def _controller() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread until the last of all users, on any thread, has left.
+    """Limit BLAS to one thread until the last user, on any thread, has left.
 
-    More threads would change the last bits of a matrix program, and gain nothing.
+    More threads would change the last bits of a result, and gain nothing.
     """
     global _users, _limit
     with _lock:
@@ -104,18 +104,18 @@ _SHARES = "{desc}: {percentage:3.0f} % |{bar}| {elapsed}, about {remaining} left
 
 
 def progress_bar(total: float, what: str, show: bool | None = None, *, shares: bool = False) -> Any:
-    """A context with ``update(count)``; shown on a terminal only, unless ``show`` says otherwise.
+    """A context with ``update(count)``; by default shown on a terminal only.
 
     Parameters
     ----------
     total : float
-        When it is full.
+        The count at the end.
     what : str
         What is counted, in a word or two.
     show : bool, optional
     shares : bool
-        Whether what is counted is work of unequal size: then only the share that is done is shown,
-        and the time left follows from the mean speed so far.
+        Whether items are of unequal size: then only the share done is shown, and the time left
+        follows from the mean speed.
     """
     disable = None if show is None else not show
     how = {"bar_format": _SHARES, "smoothing": 0.0} if shares else {}
