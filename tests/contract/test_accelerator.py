@@ -245,7 +245,7 @@ def test_the_same_seed_gives_the_same_map(answers):
 
 def test_no_gpu_is_an_error_that_names_the_extra(monkeypatch, answers):
     monkeypatch.setenv(device_module.PLATFORM, "rocm")
-    with pytest.raises(tc.errors.TercetError, match=r"sees no GPU.*tercet\[gpu\]"):
+    with pytest.raises(tc.errors.TercetError, match=r"finds no GPU.*tercet\[gpu\]"):
         tc.STE(2, device="gpu").fit(answers)
     assert find_device("auto") is None
     tc.STE(2, device="auto", random_state=0).fit(answers)
@@ -325,4 +325,4 @@ def test_a_command_that_finds_no_gpu_ends_with_2(monkeypatch, answers, tmp_path,
     monkeypatch.setenv(device_module.PLATFORM, "rocm")
     tc.write_triplets(answers, tmp_path / "a.csv")
     assert main(["fit", str(tmp_path / "a.csv"), "--device", "gpu"]) == 2
-    assert "--device gpu, but JAX sees no GPU" in capsys.readouterr().err
+    assert "--device gpu, but JAX finds no GPU" in capsys.readouterr().err
