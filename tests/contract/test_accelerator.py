@@ -213,7 +213,7 @@ def test_too_little_memory_is_a_clear_error(answers, monkeypatch):
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
 
     monkeypatch.setattr(solver_module, "load_batch", load)
-    with pytest.raises(tc.errors.TercetError, match=r"memory of the GPU .* device='cpu'"):
+    with pytest.raises(tc.errors.TercetError, match=r"GPU is out of memory .* device='cpu'"):
         tc.STE(2, device="gpu").fit(answers)
 
 
@@ -260,7 +260,7 @@ def test_platforms_that_are_not_there_are_an_error_that_names_them(monkeypatch, 
 
     monkeypatch.setattr(jax, "devices", devices)
     monkeypatch.setenv("JAX_PLATFORMS", "cuda")
-    with pytest.raises(tc.errors.TercetError, match="it sees: nothing; JAX_PLATFORMS is 'cuda'"):
+    with pytest.raises(tc.errors.TercetError, match="it finds: nothing; JAX_PLATFORMS is 'cuda'"):
         tc.STE(2, device="gpu").fit(answers)
     assert find_device("auto") is None
 
