@@ -46,7 +46,7 @@ def _log_density(u: float, s: float, freedom: float, mean: float, sd: float) -> 
 
 @jit
 def sum_out(s: float, freedom: float, mean: float, sd: float) -> tuple[float, float]:
-    """-log of the integral over u, up to a constant, and its derivative by s, half the mean of 1/v."""
+    """-log of the integral over u, up to a constant, and its derivative by s: E[1/v] / 2."""
     mode, width = mode_of_log(s, freedom, mean, sd)
     top = _log_density(mode, s, freedom, mean, sd)
     step = 0.5 * width

@@ -69,7 +69,8 @@ def test_slow_chains_are_worth_few_draws():
     found = diagnose_chains({"the log-posterior": slow(0.99)})
     assert found.ess_bulk < 200
     assert any(
-        "effective sample size of the 2000 draws is only" in problem and "should be 200 or more" in problem
+        "effective sample size of the 2000 draws is only" in problem
+        and "should be 200 or more" in problem
         for problem in found.problems
     )
 
@@ -199,7 +200,7 @@ def test_the_record_of_a_map_knows_how_its_chains_did():
 
 
 def test_the_page_says_how_many_distances_are_looked_at():
-    page = Path(__file__).parents[1] / "docs" / "posterior.md"
+    page = Path(__file__).parents[2] / "docs" / "posterior.md"
     assert f"distances of up to {WATCHED_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())
 
 

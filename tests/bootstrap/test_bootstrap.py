@@ -132,7 +132,7 @@ def test_scikit_learn_can_clone_and_change_it():
 
 
 def test_the_papers_settings():
-    """Section 5: b = 20 subsamples of 40 % without replacement, aligned to a randomly chosen one."""
+    """Section 5: b = 20 subsamples of 40 % without replacement, aligned to a random one."""
     boot = tc.Bootstrap.paper(tc.STE(2), random_state=3)
     assert boot.get_params(deep=False) | {"estimator": None} == {
         "estimator": None,

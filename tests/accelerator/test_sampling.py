@@ -252,7 +252,9 @@ def test_without_answers_points_are_the_priors(monkeypatch):
 def test_the_estimators_device_is_meant_and_chains_begin_in_groups():
     estimator = tc.STE(2, device="gpu")
     settings = {"device": None, "n_chains": 37, "n_samples": 20, "warmup": 30}
-    with pytest.warns(tc.errors.ConvergenceWarning, match="effective sample size of the .* is only"):
+    with pytest.warns(
+        tc.errors.ConvergenceWarning, match="effective sample size of the .* is only"
+    ):
         one = fitted(ANSWERS, estimator, **settings)
     assert one.diagnostics_.superchains == 16
     assert one.ensemble_.n_chains == 37
