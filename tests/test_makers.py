@@ -138,7 +138,7 @@ def test_screens_count_as_one_choice_in_both_makers():
 
 
 def test_unless_answers_are_asked_for():
-    with pytest.warns(tc.errors.DataWarning, match="one choice.*independent here.*leave unit"):
+    with pytest.warns(tc.errors.DataWarning, match="one choice.*independent here.*omit unit"):
         found = drawn(tc.Posterior(2, unit="answer", **QUICK), SCREENS)
     np.testing.assert_array_equal(found, drawn(tc.Posterior(2, **QUICK), tc.Triplets(ROWS)))
     assert tc.Posterior.paper(tc.STE(2)).unit == tc.Bootstrap.paper(tc.STE(2)).unit == "answer"

@@ -1,13 +1,13 @@
 """tercet: ordinal embeddings with error bars.
 
-Names are imported when they are first used, so that ``import tercet`` is quick.
+Names are imported on first use, so that ``import tercet`` is quick.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # type checkers know the name, and typing would be the slowest import here
+TYPE_CHECKING = False  # type checkers recognise the name; importing typing would be slow
 if TYPE_CHECKING:
     from typing import Any
 

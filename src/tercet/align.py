@@ -1,8 +1,8 @@
-"""Procrustes: lay embeddings on a reference, or on their common mean (paper, section 3.2).
+"""Procrustes: align embeddings to a reference, or to their common mean (paper, section 3.2).
 
-Answers fix an embedding only up to rotation, reflection and translation (and, for some models,
-scale). Alignment is a view for showing points: rotation and translation change no distance, but
-``scale=True`` does, so probabilities are computed from embeddings as they were drawn.
+Answers determine an embedding only up to rotation, reflection and translation (and, for some
+models, scale). Alignment is for display: rotation and translation change no distance, but
+``scale=True`` does, so probabilities are computed from embeddings as drawn.
 """
 
 import warnings
@@ -17,12 +17,12 @@ from tercet.errors import ConvergenceWarning, InputError
 __all__ = ["Alignment", "align", "generalised_procrustes", "procrustes"]
 
 
-_NOTHING = np.finfo(float).eps ** 2  # of the largest sum of squares: equal points, but for rounding
+_NOTHING = np.finfo(float).eps ** 2  # share of the largest sum of squares: equal up to rounding
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """What ``procrustes`` found: ``aligned = scale · X @ rotation + shift``.
+    """Result of ``procrustes``: ``aligned = scale · X @ rotation + shift``.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Alignment:
     scale : float
     shift : (d,) array
     distance : float
-        ‖aligned − reference‖²_F, the squared Frobenius norm of what is left.
+        ‖aligned − reference‖²_F, the squared Frobenius norm of the residual.
     """
 
     aligned: Floats
@@ -45,11 +45,10 @@ class Alignment:
 def procrustes(
     X: ArrayLike, reference: ArrayLike, *, translate: bool = True, scale: bool = False
 ) -> Alignment:
-    """Rotate, reflect and, where asked, shift and scale one embedding onto a reference.
+    """Align one embedding to a reference by rotation, reflection and, if asked, shift and scaling.
 
     Minimises ‖s·XU + 1tᵀ − reference‖²_F over orthogonal U (Schönemann 1966; Borg and Groenen
-    2005, chapter 20). Where every choice is as good as another (all points of X equal), the
-    scale stays 1.
+    2005, chapter 20). If all points of X are equal, the scale is 1.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def procrustes(
 def align(
     samples: ArrayLike, reference: ArrayLike, *, translate: bool = True, scale: bool = False
 ) -> Floats:
-    """Lay each of many embeddings (S, n, d) on one reference (n, d); returns (S, n, d)."""
+    """Align each of many embeddings (S, n, d) to one reference (n, d); returns (S, n, d)."""
     samples, reference = _stack(samples), _points(reference, "the reference")
     _same_shape(samples.shape[1:], reference.shape)
     return _fit(samples, reference, translate, scale)[0]
@@ -83,13 +82,13 @@ def generalised_procrustes(
     max_iter: int = 1000,
     tol: float = 1e-10,
 ) -> tuple[Floats, Floats]:
-    """Lay embeddings on each other, without choosing one of them as the reference.
+    """Align embeddings with each other, without choosing one of them as the reference.
 
     Alternates between the mean embedding and the alignment of every embedding to it, which never
     increases Σ_k ‖aligned_k − mean‖²_F (Gower 1975; ten Berge 1977). With ``scale``, the sum of
-    squares Σ_k ‖aligned_k‖²_F is held at its start: without that, shrinking everything to a point
-    would fit best. The result is oriented like the first embedding that has any extent, and centred
-    on the origin when ``translate`` is true.
+    squares Σ_k ‖aligned_k‖²_F is kept constant: otherwise shrinking everything to a point would fit
+    best. The result has the orientation of the first embedding whose points differ, and is centred
+    on the origin if ``translate`` is true.
 
     Parameters
     ----------
@@ -97,9 +96,10 @@ def generalised_procrustes(
     translate, scale : bool
         As in ``procrustes``.
     max_iter : int
-        Rounds after which to give up, with a ``ConvergenceWarning``.
+        Maximal number of iterations; if reached, there is a ``ConvergenceWarning``.
     tol : float
-        Stop when a round lowers the sum above by less than this share of the total sum of squares.
+        Stop when an iteration lowers the sum above by less than this share of the total sum of
+        squares.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def generalised_procrustes(
     if translate:
         aligned = aligned - aligned.mean(axis=1, keepdims=True)
     total = float(np.sum(aligned**2))
-    # On points that are all equal, or almost, the others would be scaled to nothing.
+    # Aligned to points that are all (almost) equal, the others would be scaled to zero.
     squares = np.sum(aligned**2, axis=(1, 2))
     mean = aligned[int(np.argmax(squares >= _NOTHING * squares.max()))]
     before = np.inf
@@ -126,8 +126,8 @@ def generalised_procrustes(
             return aligned, mean
         before = spread
     warnings.warn(
-        f"Generalised Procrustes still moved after max_iter={max_iter} rounds; the mean may "
-        "be slightly off (in Python: raise max_iter or tol).",
+        f"Generalised Procrustes did not converge in max_iter={max_iter} iterations; the mean "
+        "may be slightly off (in Python: raise max_iter or tol).",
         ConvergenceWarning,
         stacklevel=2,
     )
@@ -148,7 +148,7 @@ def _fit(
     factor = np.ones(n_samples)
     if scale:
         size = np.sum(centred**2, axis=(1, 2))
-        # Equal points leave only rounding after centring, which must not be blown up.
+        # Equal points leave only rounding errors after centring, which must not be scaled up.
         floor = (np.finfo(float).eps ** 2) * samples[0].size * np.sum(samples**2, axis=(1, 2))
         np.divide(singular.sum(axis=1), size, out=factor, where=size > floor)
     aligned = factor[:, None, None] * (centred @ rotation) + target

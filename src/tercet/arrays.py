@@ -1,4 +1,4 @@
-"""The types of arrays, and arrays from .npy and .npz files, checked before they are loaded."""
+"""Types of arrays, and reading .npy and .npz files, which are checked first."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# Compression ratio of numbers and names: a file with more is made to fill memory.
+# Largest plausible compression ratio; a file that exceeds it may be a zip bomb.
 _LARGEST_RATIO = 100
-_HARMLESS = 2**30  # decompressed bytes, below which the ratio does not matter
-_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # used by NumPy
+_HARMLESS = 2**30  # unpacked bytes up to which the ratio is not checked
+_WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # NumPy's compression methods
 _KINDS = "biufU"  # numbers and text
-_ENCRYPTED = 0x1  # of a member's flags
+_ENCRYPTED = 0x1  # bit of a member's flags
 
 
 class UnreadableError(ValueError):
-    """What is wrong with a file of arrays, to follow its name."""
+    """Describes what is wrong with a file of arrays."""
 
 
 class Header(NamedTuple):
-    """The header of an array."""
+    """Header of an array."""
 
     shape: tuple[int, ...]
     by_columns: bool  # Fortran's order
@@ -52,7 +52,7 @@ class Header(NamedTuple):
 
 
 def read_npy(file: IO[bytes], what: str = "the file") -> NDArray[Any]:
-    """The array of an .npy file, called ``what`` in an error."""
+    """The array of an .npy file; ``what`` is its name in errors."""
     try:
         header = read_header(file)
         start = file.tell()
@@ -68,7 +68,8 @@ def read_npz(
 ) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file by name; other members of the zip archive are ignored.
 
-    ``allow`` is called first with the decompressed size, and may raise an error.
+    ``allow`` is called first with the number of unpacked bytes, and raises an error if that is too
+    many.
     """
     try:
         archive = zipfile.ZipFile(file)
@@ -96,7 +97,7 @@ def read_npz(
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """The header of an .npy file, before its values."""
+    """The header of an .npy file; its values follow."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -131,7 +132,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -
 
 
 def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArray[Any]:
-    """The array that starts here, if its values have the right size."""
+    """The array that starts here, if the size of its values agrees with its header."""
     if header.dtype.hasobject:
         raise UnreadableError(
             f"{what} has Python objects, which are never loaded because they can run code. Save "
@@ -156,7 +157,7 @@ def _read_values(file: IO[bytes], header: Header, size: int, what: str) -> NDArr
 
 
 def _is_text(array: NDArray[Any]) -> bool:
-    """Whether all characters of an array of text are valid; half a surrogate pair is not."""
+    """Whether an array of text has only valid characters, no lone surrogates."""
     codes = np.frombuffer(array.tobytes(), dtype=array.dtype.byteorder + "u4")
     return not ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any()
 

@@ -34,17 +34,17 @@ _UNBOUNDED = "a larger map fits as well or better, so its size means nothing wit
 _CURE = "add a penalty (in Python: penalty=1/30), the MAP under a Gaussian prior of variance 15"
 
 
-_NUMBERS_A_SEARCH = 40  # held at once for each coordinate, roughly: steps that are remembered
-_COPIES = 3  # of draws, while they are gathered
+_NUMBERS_A_SEARCH = 40  # in memory per coordinate, roughly: the optimiser's history
+_COPIES = 3  # of draws, while they are collected
 
 
 class Embedder(BaseEstimator):  # type: ignore[misc]
-    """An estimator that turns comparisons into an embedding; each method adds its model.
+    """Base class of the estimators, which turn comparisons into an embedding.
 
     Attributes
     ----------
     model_class : type of Model
-        Its model's; the fields are parameters of the estimator too.
+        The class of its model, whose fields are parameters of the estimator too.
     embedding_ : (n_objects, n_components) array
     loss_ : float
         Minimised loss, the penalty included.
@@ -88,16 +88,16 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         return self.model_class(**{name: getattr(self, name) for name in names})
 
     def objective(self) -> Objective:
-        """What is minimised."""
+        """The loss that is minimised."""
         return Objective(self.model(), self.n_components, self.penalty)
 
     def solver(
         self, init: Floats | None = None, device: str | None = None, work: int | None = None
     ) -> Solver:
-        """What fits the comparisons of a problem, from starts of its own or from init.
+        """The solver, from its own starts or from init.
 
-        ``device`` goes before the constructor's. ``work`` is how many comparisons all fits have
-        together: with "auto", few stay on the CPU.
+        ``device`` overrides the constructor's. ``work`` is the number of comparisons in all fits:
+        with "auto", few are fitted on the CPU.
         """
         n_init = None if isinstance(self.n_init, str) else self.n_init
         options = Options(self.start, n_init, self.tol or TOLERANCE, self.max_iter)
@@ -109,7 +109,7 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         return OnDevice(descent, device or self.device)
 
     def settle_device(self, device: str | None = None, work: int | None = None) -> str:
-        """Whether "cpu" or "gpu" is meant; parameters as in `solver`."""
+        """The device to use, "cpu" or "gpu"; parameters as in `solver`."""
         device = self.device if device is None else device
         small = device == "auto" and work is not None and work < WORTH_IT
         return "cpu" if small or find_device(device) is None else "gpu"
@@ -129,9 +129,9 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         X : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
             The comparisons.
         y : (m,) array of +1 and -1, optional
-            -1 turns a row around: far was answered to be nearer. Default: rows are the answers.
+            -1 reverses a row: far was answered to be nearer. Default: rows are the answers.
         n_objects : int, optional
-            Goes before the constructor's. Needed when the last objects are in no comparison.
+            Overrides the constructor's. Needed if the last objects are in no comparison.
         init : (n_objects, n_components) array, optional
             A warm start instead of ``start`` and ``n_init``.
         """
@@ -153,14 +153,14 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         self.loss_, self.n_iter_ = fit.loss, fit.n_iter
         self.reason_ = f"{fit.reason}; {_UNBOUNDED}" if unbounded else fit.reason
         self.n_objects_, self.n_features_in_ = triplets.n_objects, triplets.shape[1]
-        self._reference = triplets[:1]  # knows the names, for queries by name
+        self._reference = triplets[:1]  # has the names, for queries by name
         self._warn()
         return self
 
     def solve(
         self, triplets: Triplets, rng: np.random.Generator, init: Floats | None = None
     ) -> Fit:
-        """The fit of answers that were checked and diagnosed before; it says nothing."""
+        """Fit answers that are already checked, without warnings."""
         solver = self.solver(init, work=len(triplets))
         return solver.solve(_as_problem(triplets), rng)
 
@@ -182,7 +182,7 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         return np.where(satisfied(self.embedding_, self._reference.encode(X)), 1, -1)
 
     def score(self, X: Any, y: ArrayLike | None = None) -> float:
-        """Share of the answers that the embedding predicts; their weights count."""
+        """Weighted share of the answers that the embedding predicts correctly."""
         if isinstance(X, StreamedTriplets):
             return self._score_stream(X, y)
         weights = X.weights if isinstance(X, Triplets) else None
@@ -210,15 +210,16 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         if self.separable_:
             warnings.warn(
                 f"{name}: this embedding satisfies every answer, so a larger copy of it is more "
-                "likely: the likelihood has no maximum and the size of the map means nothing. For "
-                f"a size with a meaning, {_CURE}.",
+                "likely: the likelihood has no maximum and the size of the map means nothing. To "
+                f"make the size meaningful, {_CURE}.",
                 SeparableWarning,
                 stacklevel=3,
             )
         elif not self.converged_:
             warnings.warn(
                 f"{name} {self.reason_} (loss {self.loss_:.6g}). If the answers hardly contradict "
-                f"each other, {_CURE}; else it takes more iterations (in Python: raise max_iter).",
+                f"each other, {_CURE}; otherwise allow more iterations (in Python: raise "
+                "max_iter).",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -244,7 +245,7 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
 
 
 def as_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Triplets | StreamedTriplets:
-    """The comparisons as Triplets, those that y answers with -1 turned around; or a stream."""
+    """The comparisons as Triplets, reversed where y is -1; or a stream."""
     if isinstance(X, StreamedTriplets):
         return as_stream(X, y, n_objects)
     return oriented(as_triplets(X, n_objects), y)
@@ -253,13 +254,13 @@ def as_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Triplets |
 def as_stream(
     stream: StreamedTriplets, y: ArrayLike | None, n_objects: int | None
 ) -> StreamedTriplets:
-    """The stream, about as many objects as there are."""
+    """The stream with that number of objects."""
     _refuse_signs(y)
     return stream.with_objects(n_objects)
 
 
 def need_room(n_objects: int, n_components: int, n_draws: int = 1) -> None:
-    """Raise where so many maps, with what the search for one needs, would not fit into memory."""
+    """Raise if the maps, and the search for one of them, would not fit into memory."""
     maps = "a map" if n_draws == 1 else f"{n_draws} maps"
     fewer = "" if n_draws == 1 else " fewer of them (n_samples, n_chains),"
     need_memory(
@@ -271,7 +272,7 @@ def need_room(n_objects: int, n_components: int, n_draws: int = 1) -> None:
 
 def _refuse_signs(y: ArrayLike | None) -> None:
     if y is not None:
-        raise InputError("the rows of a stream are the answers: turn them around in the file.")
+        raise InputError("a stream takes no y: its rows are the answers; reverse them in the file.")
 
 
 def _as_problem(triplets: Triplets | StreamedTriplets) -> Problem | Blocks:
@@ -281,7 +282,7 @@ def _as_problem(triplets: Triplets | StreamedTriplets) -> Problem | Blocks:
 
 
 def oriented(triplets: Triplets, y: ArrayLike | None) -> Triplets:
-    """Turn around the rows that y answers with -1."""
+    """Reverse the rows where y is -1."""
     if y is None:
         return triplets
     turned = [0, 2, 1] if triplets.shape[1] == 3 else [2, 3, 0, 1]
@@ -299,7 +300,7 @@ def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:
     if bad := np.flatnonzero((signs != 1) & (signs != -1)).tolist():
         raise InputError(
             f"y must be +1 (near is nearer) or -1 (far is nearer), got {signs[bad[0]]!r} in row "
-            f"{bad[0]} ({len(bad)} such rows in all)."
+            f"{bad[0]} ({len(bad)} such rows in total)."
         )
     return signs.astype(np.int64)
 

@@ -33,22 +33,22 @@ class STE(Embedder):
     n_components : int
         Dimension d of the embedding.
     n_objects : int, optional
-        How many objects there are; default: as many as the comparisons know.
+        Number of objects; default: as many as the comparisons mention.
     penalty : float
-        Added times the sum of squares of the embedding; 1/(2v) gives the MAP under a Gaussian
-        prior of variance v.
+        Weight of the sum of squares of the embedding in the loss; 1/(2v) gives the MAP under a
+        Gaussian prior of variance v.
     start : "spectral" or "random"
-        Where the first run starts: at eigenvectors of the signed counts, or at random.
+        Start of the first run: eigenvectors of the signed counts, or random points.
     n_init : int or "auto"
-        Number of runs, all after the first from random starts; the best is kept. "auto" is 1, and
-        for up to 500 objects on a line 1000 / n_objects, but not more than 50.
+        Number of runs, all but the first from random starts; the best is kept. "auto" is 1, and
+        for up to 500 objects in one dimension 1000 / n_objects, at most 50.
     max_iter : int
-        Most iterations of the optimiser in a run.
+        Maximal number of iterations of the optimiser in a run.
     tol : float
-        A run ends when steps promise and bring a smaller relative decrease of the loss.
+        A run stops when the predicted and actual relative decrease of the loss are below this.
     device : {"cpu", "gpu", "auto"}
-        What computes. A GPU needs ``tercet[gpu]``, and agrees with the CPU to within rounding;
-        "auto" is a GPU where there is one and the problem is large enough to gain from it.
+        Where to compute. A GPU needs ``tercet[gpu]``, and agrees with the CPU to within rounding;
+        "auto" is a GPU if there is one and the problem is large enough to benefit.
     random_state : None, int or numpy.random.Generator
 
     Examples
@@ -106,14 +106,14 @@ class TSTE(Embedder):
 
 
 class CKL(Embedder):
-    """Crowd kernel (Tamuz et al. 2011; equation 1 of the paper).
+    """Crowd kernel learning (Tamuz et al. 2011; equation 1 of the paper).
 
     Parameters
     ----------
     mu : float
-        Regularises small distances; with 0 the likelihood does not see the scale.
+        Regularises small distances; with 0 the likelihood does not depend on the scale.
     exponent : float
-        Of the distances; 2 is the paper's.
+        Exponent of the distances; 2 is the paper's.
     n_components, n_objects, penalty, start, n_init, max_iter, tol, device,
     random_state
         As in `STE`.
@@ -157,7 +157,7 @@ class SOE(Embedder):
     Parameters
     ----------
     margin : float
-        By which near must be nearer; it only sets the scale of the embedding.
+        Margin by which near must be nearer; it only sets the scale of the embedding.
     n_init : int or "auto"
         Number of runs. Ten, because this loss has many local minima: on 9 090 answers about 400
         musicians the training error fell from 15.6 % with one run to 15.0 % with ten.
@@ -201,19 +201,19 @@ class GNMDS(Embedder):
 
     The default solves the paper's semidefinite program over the kernel K = X Xᵀ,
     min tr(K) + C Σ max(0, 1 + near - far), and takes the embedding from its largest eigenvalues.
-    It has no local minima and needs no start, but costs n³ an iteration. ``direct=True`` minimises
-    the same on the points themselves, fast and for any number of objects. ``loss_`` is
+    It has no local minima and needs no start, but costs O(n³) per iteration. ``direct=True``
+    minimises the same loss over the points, fast and for any number of objects. ``loss_`` is
     tr(K) / C + the slack.
 
     Parameters
     ----------
     C : float, optional
         Weight of the slack. Default: eight times the largest C at which all points coincide, the
-        best value on most of the human data sets we tried; for the points, no trace term.
+        best value on most of the human data sets we tried; with ``direct``, no trace term.
     direct : bool
         Whether to optimise the points instead of the kernel.
     n_components, n_objects, start, n_init, max_iter, device, random_state
-        As in `STE`; the kernel needs no start, and the CPU.
+        As in `STE`; the kernel needs no start, and is computed on the CPU.
     tol : float, optional
         Default: a relative duality gap of 1e-4 for the kernel, 1e-9 as in `STE` for the points.
     """
@@ -248,11 +248,11 @@ class GNMDS(Embedder):
         self.direct = direct
 
     def model(self) -> Model:
-        """The hinge of the margin."""
+        """The hinge loss."""
         return GNMDSModel()
 
     def objective(self) -> Objective:
-        """Slack plus tr(K) / C; without C the points carry no trace term."""
+        """Slack plus tr(K) / C; without C there is no trace term."""
         if self.C is not None:
             POSITIVE.check("C", self.C)
         return Objective(self.model(), self.n_components, 0.0 if self.C is None else 1.0 / self.C)
@@ -260,29 +260,29 @@ class GNMDS(Embedder):
     def solver(
         self, init: Floats | None = None, device: str | None = None, work: int | None = None
     ) -> Solver:
-        """What fits the comparisons of a problem."""
+        """The solver: the kernel program, or with ``direct`` a descent over the points."""
         self.objective()  # checks C
         if self.direct:
             return super().solver(init, device, work)
         self.settle_device(device)
         if init is not None:
-            raise InputError("the kernel of GNMDS needs no init; use direct=True for a warm start.")
+            raise InputError("the kernel of GNMDS takes no init; use direct=True for a warm start.")
         return KernelProgram(self.n_components, self.C, self.tol or 1e-4, self.max_iter)
 
     def settle_device(self, device: str | None = None, work: int | None = None) -> str:
-        """Whether "cpu" or "gpu" is meant."""
+        """The device to use, "cpu" or "gpu"."""
         if self.direct:
             return super().settle_device(device, work)
         if (device or self.device) == "gpu":
             raise InputError(
-                "the kernel of GNMDS is found on the CPU; use direct=True for the points on a GPU, "
-                "or device='auto'."
+                "the kernel of GNMDS is computed on the CPU; use direct=True to fit points on a "
+                "GPU, or device='auto'."
             )
         return "cpu"
 
 
 class KernelProgram(NamedTuple):
-    """Solver that finds the kernel of GNMDS and takes the points from it."""
+    """Solver of GNMDS: finds the kernel, then the points."""
 
     n_components: int
     slack_weight: float | None
@@ -290,7 +290,7 @@ class KernelProgram(NamedTuple):
     max_iter: int
 
     def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
-        """Fit all comparisons; nothing about it is random."""
+        """Fit all comparisons; the generator is not used."""
         if not isinstance(problem, Problem):
             raise InputError(
                 "the kernel of GNMDS needs all answers in memory; use GNMDS(..., direct=True) on "
@@ -323,12 +323,12 @@ class KernelProgram(NamedTuple):
         )
 
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
-        """Fit subsets of the rows, one after the other."""
+        """Fit subsets of the rows in turn."""
         rng = np.random.default_rng(0)
         return [self.solve(take(problem, np.asarray(rows, np.int64)), rng) for rows in subsets]
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
-        """How many of so many subsets to take at once, with so many workers."""
+        """Number of subsets per batch, for ``count`` subsets and ``n_workers`` workers."""
         return share(problem, count, n_workers)
 
 
@@ -351,13 +351,13 @@ def make_estimator_class(name: str, kind: type[Model]) -> type[Embedder]:
     initialise.__signature__ = every  # type: ignore[attr-defined]
     text = f"{kind.__doc__}\n\n    Parameters as in `STE`, and those of {kind.__name__}."
     body = {"__init__": initialise, "__doc__": text, "__module__": __name__, "model_class": kind}
-    made: type[Embedder] = type(name, (Embedder,), body)
-    return made
+    estimator: type[Embedder] = type(name, (Embedder,), body)
+    return estimator
 
 
 def __getattr__(name: str) -> type[Embedder]:
-    """The estimator of a model that has no class above; made once, so that it can be pickled."""
+    """The estimator of a model without a class above; cached, so that it can be pickled."""
     if name not in known_models():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = globals()[name] = make_estimator_class(name, known_models()[name])
-    return made
+    estimator = globals()[name] = make_estimator_class(name, known_models()[name])
+    return estimator

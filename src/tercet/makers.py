@@ -1,4 +1,4 @@
-"""What Bootstrap and Posterior share, and the recommended way that an integer stands for."""
+"""What Bootstrap and Posterior share, and the recommended settings an integer stands for."""
 
 from __future__ import annotations
 
@@ -37,38 +37,37 @@ LEARNED = ("exponent", "mu", "lapse")
 PENALTY = 0.5  # of a bootstrap: the standard normal prior
 REPLICATES = 200  # of a bootstrap: 95 % intervals are read off the fifth from either end
 
-MANY = 30_000  # answers from which on two chains have to do
+MANY = 30_000  # answers above which two chains are the default
 
 # For choosing among dimensions, or among numbers of answers: many short runs of the same model.
 QUICK: dict[str, Any] = {"n_samples": 250, "n_chains": 2, "warmup": 250}
 
 
 class Sizes(NamedTuple):
-    """How much a posterior draws."""
+    """Length and number of the chains of a posterior."""
 
     n_samples: int  # of each chain
     n_chains: int
 
 
 def chain_sizes(n_rows: int) -> Sizes:
-    """What suits so many rows of answers: many say so much that fewer draws are worth as much."""
+    """Default sizes for a number of rows: with many answers, fewer draws are enough."""
     return Sizes(500, 2) if n_rows > MANY else Sizes(1000, 4)
 
 
 def resolve(estimator: Embedder | int) -> Embedder:
-    """The estimator that is meant: a number stands for the recommended one of that dimension."""
+    """The estimator; a number stands for the recommended one of that dimension."""
     return estimator if isinstance(estimator, Embedder) else CKL(int(estimator))
 
 
-# --- the base of both ---------------------------------------------------------------------------
+# --- the base class of both ---------------------------------------------------------------------
 
 
 class Maker(BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator whose ``fit`` makes an ``ensemble_`` of answers.
+    """A scikit-learn estimator whose ``fit`` turns answers into an ``ensemble_``.
 
-    ``fit`` is for users: it checks the answers and says what is wrong with them and with the
-    result. ``_fit_quietly`` is the same for answers that were checked and diagnosed before, and
-    says nothing.
+    ``fit`` is for users: it checks the answers and warns about problems with them and with the
+    result. ``_fit_quietly`` does the same without warnings, for answers already checked.
     """
 
     ensemble_: Ensemble
@@ -85,19 +84,19 @@ class Maker(BaseEstimator):  # type: ignore[misc]
         return np.stack([1.0 - near, near], axis=1)
 
     def predict(self, Q: Any) -> NDArray[np.int64]:
-        """The likelier answer (m,), +1 for near and -1 for far; π decides where there is no model.
+        """The more likely answer (m,), +1 for near and -1 for far; by π if there is no model.
 
-        ``ensemble_.predict`` abstains where it is not sure.
+        ``ensemble_.predict`` abstains where it is uncertain.
         """
         check_is_fitted(self, "ensemble_")
         ensemble = self.ensemble_
-        has_answers = ensemble.model is not None and ensemble.model.is_probability
-        ask = ensemble.answer_probability if has_answers else ensemble.triplet_probability
-        return np.where(ask(Q) > 0.5, 1, -1)
+        by_model = ensemble.model is not None and ensemble.model.is_probability
+        probability = ensemble.answer_probability if by_model else ensemble.triplet_probability
+        return np.where(probability(Q) > 0.5, 1, -1)
 
     @property
     def embedder(self) -> Embedder:
-        """The estimator that is meant: a number stands for the recommended one."""
+        """The estimator; a number stands for the recommended one."""
         return resolve(self.estimator)
 
     def in_dimension(self, n_components: int) -> Self:
@@ -107,23 +106,23 @@ class Maker(BaseEstimator):  # type: ignore[misc]
         return copy
 
     def unit_of(self, triplets: Triplets) -> str:
-        """What these answers are taken as: screens where they share them, unless told."""
+        """The unit of these answers: by default screens if they share them, else answers."""
         if self.unit is not None:
             return self.unit
         return "screen" if triplets.shares_screens else "answer"
 
     def weigh(self, triplets: Triplets) -> Triplets:
-        """The answers with the weights that they have here: a screen counts as one choice."""
+        """The answers with their weights in this fit: a screen counts as one choice."""
         return triplets if self.unit_of(triplets) == "answer" else weigh_screens(triplets)
 
     def _fit_quietly(self, triplets: Triplets) -> Self:
-        """Fit to answers that were checked before, without any warning."""
+        """Fit to answers that are already checked, without warnings."""
         raise NotImplementedError
 
     def _open_checkpoint(
         self, answers: Triplets | StreamedTriplets, more: Mapping[str, Any]
     ) -> Checkpoint:
-        """The checkpoint of a fit to these answers; ``more`` is what else it depends on."""
+        """The checkpoint of a fit to these answers; ``more`` is anything else it depends on."""
         data = {"number of objects": answers.n_objects, "names of objects": answers.names, **more}
         if isinstance(answers, Triplets):
             data |= {"comparisons": answers.array, "weights": answers.weights}
@@ -133,11 +132,11 @@ class Maker(BaseEstimator):  # type: ignore[misc]
 
 
 def warn_about_screens(triplets: Triplets, what: str, cure: str, stacklevel: int = 2) -> None:
-    """Warn that answers of one screen are one choice, where some screen has several."""
+    """Warn that answers of one screen are one choice, if some screen has several."""
     if triplets.shares_screens:
         warnings.warn(
-            f"answers of one screen are one choice, but {what}, so the result will look surer than "
-            f"it is; {cure}.",
+            f"answers of one screen are one choice, but {what}, so the result will look more "
+            f"certain than it is; {cure}.",
             DataWarning,
             stacklevel=stacklevel + 1,
         )

@@ -1,12 +1,12 @@
-"""How good an embedding is, and how honest its probabilities are.
+"""Scores of embeddings and of probabilities.
 
-Two kinds of scores. *Of an embedding*: ``triplet_error`` against comparisons, and
+*Of an embedding*: ``triplet_error`` against comparisons, and
 ``procrustes_distance`` against true positions. *Of probabilities*: ``log_loss``, ``brier_score``,
 ``reliability_table``, ``expected_calibration_error`` and its ``calibration_limit``.
 
-All of the second kind take ``probability``, the probability given to "the row is true" (near is
-nearer than far), and ``truth``, whether each row is true. ``truth`` is a boolean array or ±1; left
-out, every row is taken as true, as in a list of true triplets or of answers that were given.
+The latter take ``probability``, the probability that the row is true (near is nearer than far), and
+``truth``, whether each row is true: a boolean array or ±1. By default every row is true, as in a
+list of true triplets or of given answers.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# Coordinates gathered at a time: 2²¹ float64 are 16 MB, whatever the number of dimensions.
+# Coordinates in memory at a time: 2²¹ float64 are 16 MB, in any number of dimensions.
 CHUNK = 2**21
 
 
@@ -71,8 +71,7 @@ def squared_distances(
 def satisfied(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> Bools:
     """Whether near is strictly nearer than far, for every comparison; shape (m,).
 
-    A tie does not satisfy: the answer says "closer", and an embedding that puts all objects in
-    one place agrees with nobody.
+    A tie does not satisfy an answer, so an embedding with all objects in one place satisfies none.
     """
     near, far = squared_distances(embedding, triplets)
     return near < far
@@ -81,7 +80,7 @@ def satisfied(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> Bools:
 def triplet_error(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> float:
     """Share of the comparisons that the embedding does not satisfy (paper, section 5.5).
 
-    Ties are not satisfied, see ``satisfied``. The weights of a ``Triplets`` count.
+    Ties are not satisfied, see ``satisfied``. Weighted by the weights of a ``Triplets``.
     """
     weights = triplets.weights if isinstance(triplets, Triplets) else None
     return float(np.average(~satisfied(embedding, triplets), weights=weights))
@@ -92,7 +91,7 @@ def procrustes_distance(
 ) -> float:
     """Squared distance min_U ‖XU − truth‖²_F over orthogonal U (paper, section 5.1).
 
-    ``translate`` and ``scale`` minimise over a shift of X and over its scale too.
+    ``translate`` and ``scale`` also minimise over a shift of X and over its scale.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def log_loss(
     *,
     clip: float = float(np.finfo(np.float64).eps),
 ) -> float:
-    """Mean of −log of the probability given to what is true, in nats.
+    """Mean of −log of the probability of the true outcome, in nats.
 
     Parameters
     ----------
@@ -116,8 +115,8 @@ def log_loss(
     truth : (m,) array of bool or ±1, optional
         Default: every row is true.
     clip : float
-        Probabilities are moved into [clip, 1 − clip]. The default, 2.2e-16 as in scikit-learn,
-        lets one certain but wrong row cost 36 nats; with 0 it costs infinity.
+        Probabilities are clipped to [clip, 1 − clip]. With the default, 2.2e-16 as in scikit-learn,
+        a certain but wrong row costs 36 nats; with 0 it costs infinity.
     """
     if not 0.0 <= clip < 0.5:
         raise InputError(f"clip must lie in [0, 0.5), got {clip}.")
@@ -128,7 +127,7 @@ def log_loss(
 
 
 def brier_score(probability: ArrayLike, truth: ArrayLike | None = None) -> float:
-    """Mean squared difference between probability and truth, from 0 to 1; a coin scores ¼.
+    """Mean squared difference between probability and truth, from 0 to 1; chance level is ¼.
 
     This is the usual form for two outcomes; Brier (1950) sums over both and gets twice that.
 
@@ -143,15 +142,15 @@ def brier_score(probability: ArrayLike, truth: ArrayLike | None = None) -> float
 
 @dataclass(frozen=True)
 class ReliabilityTable:
-    """How often predictions of a given confidence are right.
+    """How often predictions of a given confidence are correct.
 
     Attributes
     ----------
     edges : (bins + 1,) array
-        From ½ to 1. A bin holds its left edge; the last one holds 1 too.
+        From ½ to 1. A bin includes its left edge; the last one also includes 1.
     count : (bins,) integer array
     confidence, accuracy : (bins,) array
-        Mean confidence and share of right predictions; NaN where the bin is empty.
+        Mean confidence and share of correct predictions; NaN if the bin is empty.
     """
 
     edges: Floats
@@ -165,9 +164,9 @@ def reliability_table(
 ) -> ReliabilityTable:
     """Accuracy by confidence max(π, 1 − π), in equal bins of [½, 1].
 
-    A row with π > ½ is predicted to be true, with π < ½ to be false. At π = ½ nothing is
-    predicted, and the row counts as half right: that keeps the table the same when rows are
-    turned around (π → 1 − π, true ↔ false).
+    A row with π > ½ is predicted to be true, with π < ½ to be false. At π = ½ the row counts as
+    half correct, so that the table does not change when rows are reversed (π → 1 − π,
+    true ↔ false).
 
     Parameters
     ----------
@@ -208,16 +207,16 @@ def expected_calibration_error(
 
 
 def predicted_correctly(probability: Floats, truth: Bools | bool = True) -> Floats:
-    """1 where the likelier answer is true, 0 where it is not, ½ where p = ½ predicts nothing."""
+    """1 where the more likely answer is true, 0 where it is not, ½ where p = ½."""
     return np.where(probability == 0.5, 0.5, (probability > 0.5) == truth)
 
 
 def calibration_limit(probability: ArrayLike, *, bins: int = 10) -> float:
-    """The calibration error that chance exceeds in one of 20 cases, were all confidences right.
+    """The error that perfectly calibrated probabilities exceed by chance in 5 % of cases.
 
-    The error of a bin of n rows is then about normal around 0, its variance c(1 − c)/n, c being
-    their mean confidence; the calibration error, a weighted sum of their sizes, is about normal
-    too.
+    The error of a bin of n rows is then approximately normal around 0 with variance c(1 − c)/n, c
+    being their mean confidence; the calibration error, a weighted sum of their absolute values, is
+    approximately normal too.
 
     Parameters
     ----------
@@ -261,6 +260,6 @@ def check_probability(probability: ArrayLike, truth: ArrayLike | None) -> tuple[
 
 
 def check_threshold(threshold: float) -> None:
-    """Raise unless a prediction can be made where its probability is above the threshold."""
+    """Raise unless the threshold of an abstaining prediction is valid."""
     if not 0.5 <= threshold < 1.0:
         raise InputError(f"threshold must lie in [0.5, 1), got {threshold!r}.")

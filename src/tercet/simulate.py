@@ -1,8 +1,8 @@
-"""Worlds and people to test on: points, comparisons, and noisy answers (paper, section 5).
+"""Simulated points, comparisons and noisy answers (paper, section 5).
 
 A *comparison* is a question: rows (i, j, l) ask "is i closer to j or to l?", rows (a, b, c, d)
 "is a–b or c–d the closer pair?". *Answering* it orders the row so that the nearer comes first,
-which makes it a triplet. Every function with ``random_state`` takes None, an int or a
+which makes it a triplet. ``random_state`` is always None, an int or a
 ``numpy.random.Generator``.
 """
 
@@ -36,13 +36,13 @@ __all__ = [
 
 Probability: TypeAlias = Callable[[Floats, Floats], ArrayLike]
 
-# Paper, section 5.1; it gives no weights, ours are equal.
+# Paper, section 5.1, which gives no weights; ours are equal.
 MIXTURE_MEANS = np.array([[2.0, 2.0], [-2.0, -1.0], [4.0, -2.0]])
 MIXTURE_COVARIANCES = np.array(
     [[[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.7], [0.7, 2.0]]]
 )
 
-_NUMBERS = 12  # held at once for each comparison, roughly, while they are made
+_NUMBERS = 12  # in memory per comparison, roughly, while they are generated
 
 
 class ProbabilityModel(Protocol):
@@ -78,8 +78,8 @@ def random_comparisons(
 ) -> Index:
     """Draw m comparisons (i, j, l), j < l, of n objects uniformly; shape (m, 3).
 
-    Memory and time grow with m only: comparisons are drawn by their number in
-    ``all_comparisons(n)``, which is never listed.
+    Memory and time depend on m only: comparisons are drawn by their number in
+    ``all_comparisons(n)``, without listing them.
     """
     available = count_comparisons(n)
     if m < 0:
@@ -90,8 +90,8 @@ def random_comparisons(
         return unrank(rng.integers(available, size=m), n)
     if m > available:
         raise InputError(
-            f"{n} objects have only {available} different comparisons, {m} were asked for. "
-            "Ask for fewer, or use replace=True."
+            f"{n} objects have only {available} different comparisons, {m} were requested. "
+            "Request fewer, or use replace=True."
         )
     return unrank(draw_distinct(available, m, rng), n)
 
@@ -104,7 +104,7 @@ def true_triplets(
 ) -> Index:
     """Comparisons answered by the true distances; shape (m, 3) or (m, 4).
 
-    A comparison of two equal distances has no true answer and is left out.
+    Comparisons of two equal distances have no true answer and are left out.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def answer(
     """Answer comparisons with the paper's log-normal noise (section 5); shape (m, 3) or (m, 4).
 
     Each of the two distances δ of a comparison is perceived as z with log z ~ N(log δ, σ²), and
-    the smaller z is called nearer. So the answer is right with probability
-    Φ(|log δ_far − log δ_near| / (σ√2)). Equal z are answered by a coin.
+    the smaller z is called nearer. So the answer is correct with probability
+    Φ(|log δ_far − log δ_near| / (σ√2)). Equal z are answered at random.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def answer(
     noise : float
         σ; 0 answers by the true distances.
     lapse : float
-        Share of the answers that are given by a coin, whatever was seen.
+        Share of the answers that are given at random.
     precomputed : bool
     """
     if not 0.0 <= noise < np.inf:
@@ -183,7 +183,7 @@ def answers_from_model(
     points : (n, d) array
     comparisons : (m, 3) or (m, 4) integer array
     lapse : float
-        λ in p ← (1 − λ)p + λ/2: the share of answers given by a coin.
+        λ in p ← (1 − λ)p + λ/2: the share of answers given at random.
     """
     _check_share(lapse, "lapse")
     points = np.asarray(points, dtype=np.float64)
@@ -220,7 +220,7 @@ def noisy_triplets(
     ----------
     points : (n, d) array
     m, fraction : int, float
-        How many comparisons, or which share of all n(n − 1)(n − 2)/2: give one of the two.
+        Number of comparisons, or their share of all n(n − 1)(n − 2)/2: give one of the two.
     noise, replace, random_state
         As in ``answer`` and ``random_comparisons``.
     """
@@ -253,7 +253,7 @@ def _distances(
 
 
 def _orient(rows: Index, first: NDArray[np.bool_]) -> Index:
-    """Put the nearer pair first: rows stay where ``first`` is true and are turned elsewhere."""
+    """Put the nearer pair first: reverse rows where ``first`` is false."""
     turned = rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
     return np.where(first[:, None], rows, turned)
 
@@ -313,7 +313,7 @@ def perception_functions(
     (n_observers, n) array
     """
     s = _stimuli(stimuli)
-    # The kernel is numerically singular, so no Cholesky factor: rounding below 0 is cut off.
+    # The kernel is numerically singular, so there is no Cholesky factor: clip negative rounding.
     values, vectors = np.linalg.eigh(pinned_kernel(s, lengthscale))
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
     root[(s == 0.0) | (s == 1.0)] = 0.0
@@ -343,12 +343,12 @@ def observers(
     noise, lapse : float
         As in ``answer``.
     replace : bool
-        Whether one observer may be asked the same comparison again.
+        Whether an observer may be asked the same comparison again.
 
     Returns
     -------
     Triplets
-        k·m triplets; ``observers`` holds the row of ``perceptions`` each came from.
+        k·m triplets; ``observers`` is the row of ``perceptions`` of each.
     """
     psi = np.asarray(perceptions, dtype=np.float64)
     if psi.ndim != 2 or not len(psi):

@@ -1,8 +1,8 @@
-"""What many embeddings say about one comparison and about one point (paper, section 3.2).
+"""Uncertainty of comparisons and of points over many embeddings (paper, section 3.2).
 
-Functions on arrays; draws always come first: distances have shape (S, m), points (S, n, d). For all
-comparisons of many objects the fastest memory order has the draws of one pair side by side, that
-is, distances that are the transpose of a (m, S) table; ``distances`` returns such arrays.
+Functions on arrays; the first axis is the draw: distances have shape (S, m), points (S, n, d). For
+all comparisons of many objects it is fastest if the draws of one pair are contiguous in memory,
+that is, if distances are the transpose of a (m, S) table; ``distances`` returns such arrays.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ __all__ = [
 
 
 METHODS = ("paper", "joint", "vote")
-MANY = 400  # draws; fewer make too coarse a vote
-_PAPER, _, _VOTE = range(3)  # as compiled code knows them
+MANY = 400  # draws; with fewer a vote is too coarse
+_PAPER, _, _VOTE = range(3)  # codes of the methods in compiled code
 
-# Distances compared by one thread at a time; less than that is not worth starting a thread.
+# Distances compared by one thread at a time; fewer are not worth a thread.
 PORTION = 2**20
 
 
@@ -62,10 +62,10 @@ def distances(columns: Floats, pairs: Index, *, squared: bool = False) -> Floats
     Parameters
     ----------
     columns : (n, d, S) array
-        The draws, coordinate by coordinate: points (S, n, d) as ``points.transpose(1, 2, 0)``.
+        The draws: points (S, n, d) as ``points.transpose(1, 2, 0)``.
     pairs : (m, 2) integer array
     squared : bool
-        Leave out the square root.
+        Whether to return squared distances.
     """
     table = np.empty((len(pairs), columns.shape[2]))
     _fill_lengths(np.ascontiguousarray(columns), np.ascontiguousarray(pairs), squared, table)
@@ -88,19 +88,19 @@ def _fill_lengths(columns: Floats, pairs: Index, squared: bool, table: Floats) -
 
 
 def find_pairs(comparisons: Index, n_objects: int) -> tuple[Index, Index, Index]:
-    """List the pairs of objects that comparisons (m, 4) are about.
+    """List the pairs of objects in comparisons (m, 4).
 
     Returns
     -------
     pairs : (E, 2) array
         Each pair once, the smaller number first.
     near, far : (m,) array
-        Which of them is the near and which the far pair of each comparison.
+        Index of the near and of the far pair of each comparison.
     """
     keys = np.empty((2, len(comparisons)), dtype=np.int64)
     dense = n_objects * (n_objects - 1) <= 4 * len(comparisons)
     _number(comparisons, n_objects, dense, keys)
-    if dense:  # more comparisons than pairs: all pairs, in order, and nothing to sort
+    if dense:  # more comparisons than pairs: list all pairs, which avoids sorting
         return np.stack(np.triu_indices(n_objects, 1), axis=1), keys[0], keys[1]
     distinct, (near, far) = np.unique(keys, return_inverse=True)
     return np.stack(np.divmod(distinct, n_objects), axis=1), near, far
@@ -108,7 +108,7 @@ def find_pairs(comparisons: Index, n_objects: int) -> tuple[Index, Index, Index]
 
 @jit
 def _number(comparisons: Index, n: int, dense: bool, keys: Index) -> None:
-    """The place of each pair in the upper triangle of a matrix, or in the whole matrix."""
+    """The index of each pair in the upper triangle of a matrix, or in the whole matrix."""
     for side in range(2):
         for t in range(len(comparisons)):
             first, second = comparisons[t, 2 * side], comparisons[t, 2 * side + 1]
@@ -128,15 +128,15 @@ def triplet_probability(
     draws:
 
     - "paper": Φ((ρ_far − ρ_near) / (σ_far + σ_near)), the equation of section 3.2. The sum of the
-      two standard deviations is never less than that of the difference: it is cautious.
-    - "joint": Φ(mean / standard deviation of the difference far − near). It sees that two
-      distances in one embedding vary together.
+      two standard deviations is never less than that of the difference: it is conservative.
+    - "joint": Φ(mean / standard deviation of the difference far − near). It takes into account that
+      two distances in one embedding are correlated.
     - "vote": (wins + ½) / (S + 1), wins being the draws in which near is nearer, a tie half a
-      draw. The halves (the prior of Jeffreys; Krichevsky and Trofimov 1981) keep S draws that all
-      agree from claiming certainty.
+      draw. The halves (Jeffreys' prior; Krichevsky and Trofimov 1981) keep S unanimous draws from
+      claiming certainty.
 
-    Turning a comparison around turns π into 1 − π exactly. Without any spread π is 0, ½ or 1
-    for the first two.
+    Reversing a comparison turns π into 1 − π exactly. With zero variance π is 0, ½ or 1 for the
+    first two.
 
     Parameters
     ----------
@@ -179,19 +179,19 @@ def pairwise_probability(distances: Floats, method: str) -> Floats:
 
 
 def check_method(method: str) -> int:
-    """The number of a method; an error if there is no such method."""
+    """The code of a method; an error if there is no such method."""
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
     return METHODS.index(method)
 
 
 def default_method(n_samples: int) -> str:
-    """The method measured best for converged draws, the vote, or for 100 resamples, "joint"."""
+    """The method that measured best: "vote" for many converged draws, "joint" for 100 resamples."""
     return "vote" if n_samples >= MANY else "joint"
 
 
 def _prepare(distances: Floats, code: int) -> tuple[Floats, Floats, Floats]:
-    """Table (E, S) that the method compares, and mean and spread (E,) of its rows."""
+    """Table (E, S) that the method compares, and mean and standard deviation (E,) of its rows."""
     table = np.ascontiguousarray(distances.T)
     if code == _VOTE:
         return table, np.empty(0), np.empty(0)
@@ -202,7 +202,7 @@ def _prepare(distances: Floats, code: int) -> tuple[Floats, Floats, Floats]:
 
 @jit_sums
 def _summarise(table: Floats, mean: Floats, spread: Floats, centred: Floats) -> None:
-    """Mean and standard deviation of the rows, and the rows less their means."""
+    """Mean and standard deviation of the rows, and the centred rows."""
     size = table.shape[1]
     for e in range(len(table)):
         total = 0.0
@@ -218,7 +218,7 @@ def _summarise(table: Floats, mean: Floats, spread: Floats, centred: Floats) -> 
 
 @jit_sums
 def _spread_of_difference(centred: Floats, j: int, l: int) -> float:
-    # Not from variances and a covariance: where two distances vary together they would cancel.
+    # Not from variances and a covariance, which would cancel for correlated distances.
     squares = 0.0
     for s in range(centred.shape[1]):
         step = centred[l, s] - centred[j, s]
@@ -245,7 +245,7 @@ def _tail(
         return (min(wins, 2 * size - wins) + 1) / (2 * size + 2), wins > size
     difference = mean[l] - mean[j]
     unit = spread[l] + spread[j] if code == _PAPER else _spread_of_difference(table, j, l)
-    if difference == 0.0:  # also where there is no spread; another difference over 0 is infinite
+    if difference == 0.0:  # also if the spread is 0; any other difference over 0 is infinite
         return 0.5, True
     return 0.5 * math.erfc(abs(difference) / unit * math.sqrt(0.5)), difference > 0.0
 
@@ -262,7 +262,7 @@ def _compare_rows(
 @jit
 def _compare_all(code: int, table: Floats, mean: Floats, spread: Floats, out: Floats) -> None:
     n = len(table)
-    tile = 32  # so many rows of 500 draws stay in a core's cache
+    tile = 32  # rows of 500 draws that fit into a core's cache
     for start in range(0, n, tile):
         for j in range(min(start + tile, n)):
             for l in range(max(start, j + 1), min(start + tile, n)):
@@ -274,7 +274,7 @@ def _compare_all(code: int, table: Floats, mean: Floats, spread: Floats, out: Fl
 
 
 def total_uncertainty(distances: Floats, method: str) -> float:
-    """Sum of min(π, 1 − π) over all pairs of distances (S, n); no table of π is held."""
+    """Sum of min(π, 1 − π) over all pairs of distances (S, n), without a table of π."""
     code = check_method(method)
     return _sum_tails(code, *_prepare(distances, code))
 
@@ -307,23 +307,23 @@ def answer_probability(
     Parameters
     ----------
     squared : (S, E) array
-        Squared distances as they were drawn: their scale is the model's inverse noise.
+        Squared distances as drawn: their scale is the model's inverse noise.
     near, far : (m,) integer array
         Columns of ``squared``.
     model : Model
-        One that is a probability.
+        A probability model.
     n_components : int
         Dimension of the embeddings; t-STE's default alpha depends on it.
     parameters : mapping of str to (S,) array, optional
-        The model's own fields, where they differ between draws, and "lapse": the share of answers
-        given at random, (1 − lapse)·p + lapse/2. Other names are left alone.
+        Fields of the model that differ between draws, and "lapse": the share of answers given at
+        random, (1 − lapse)·p + lapse/2. Other names are ignored.
     by_draw : bool
         Return the probability (S, m) in every draw instead of their mean.
     """
     parameters = parameters or {}
     table = np.ascontiguousarray(squared.T)
     size = table.shape[1]
-    model.log_prob(1.0, 1.0, n_components)  # says so where there is no probability
+    model.log_prob(1.0, 1.0, n_components)  # raises if the model is a loss
     constants = constants_by_draw(model, n_components, parameters)
     keep = 1.0 - parameters.get("lapse", np.zeros(size))
     out = np.empty((len(near), size) if by_draw else len(near))
@@ -337,7 +337,7 @@ def answer_probability(
 
 
 def constants_by_draw(model: Model, n_components: int, parameters: Mapping[str, Floats]) -> Floats:
-    """The constants of the model's kernel, (S, 2), or (1, 2) where all draws share them."""
+    """The constants of the model's kernel, (S, 2), or (1, 2) if all draws share them."""
     own = {f.name: parameters[f.name] for f in fields(model) if f.name in parameters}  # type: ignore[arg-type]
     drawn = [
         replace(model, **dict(zip(own, map(float, values), strict=True)))  # type: ignore[type-var]
@@ -348,7 +348,7 @@ def constants_by_draw(model: Model, n_components: int, parameters: Mapping[str, 
 
 def _probabilities(model: Model, constants: Floats, near: Floats, far: Floats) -> Floats:
     """The model's probability (m, S), its constants (S, 2) or (1, 2) for all draws."""
-    if len(constants) > 1:  # draws are rows then: every draw is one call
+    if len(constants) > 1:  # one call per draw
         near, far = np.ascontiguousarray(near.T), np.ascontiguousarray(far.T)
     size = len(constants)
     a, b = near.reshape(size, -1), far.reshape(size, -1)
@@ -363,7 +363,7 @@ def _probabilities(model: Model, constants: Floats, near: Floats, far: Floats) -
 
 
 def point_covariance(samples: Floats) -> Floats:
-    """Covariance (n, d, d) of every point over aligned samples (S, n, d), S − 1 below."""
+    """Covariance (n, d, d) of every point over aligned samples (S, n, d), denominator S − 1."""
     if len(samples) < 2:
         raise InputError("a covariance needs at least two draws; this ensemble has one.")
     centred = samples - samples.mean(axis=0)
@@ -372,7 +372,7 @@ def point_covariance(samples: Floats) -> Floats:
 
 
 def ellipses(mean: Floats, covariance: Floats, level: float = 0.95) -> Ellipses:
-    """Ellipses that hold the share ``level`` of normal distributions in the plane.
+    """Ellipses that contain the share ``level`` of normal distributions in the plane.
 
     The half-lengths are the standard deviations along the principal axes times the root of the
     quantile of χ² with two degrees of freedom, −2·log(1 − level).

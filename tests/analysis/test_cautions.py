@@ -60,7 +60,7 @@ def test_chains_that_disagree_are_a_reason_and_the_cures_exist():
     assert "lower" not in stuck
     assert "more answers" not in stuck
     rough = cautions.about_chains(chains(worth=68.0))
-    assert "imprecise: the 4000 draws are worth only 68" in rough
+    assert "imprecise: the effective sample size of the 4000 draws is only 68" in rough
     assert "provisional" not in rough
 
 

@@ -353,7 +353,7 @@ def test_what_needs_all_answers_in_memory_says_what_to_do(tmp_path):
             use(stream)
     with pytest.raises(InputError, match="direct=True"):
         tc.GNMDS(2).fit(stream)
-    with pytest.raises(InputError, match="turn them around in the file"):
+    with pytest.raises(InputError, match="reverse them in the file"):
         tc.STE(2).fit(stream, np.ones(300))
     with pytest.raises(TypeError, match="by blocks"):
         list(stream)

@@ -132,7 +132,7 @@ def test_scikit_learn_can_clone_and_change_it():
 
 
 def test_the_papers_settings():
-    """Section 5: b = 20 subsamples of 40 % without replacement, laid on a randomly chosen one."""
+    """Section 5: b = 20 subsamples of 40 % without replacement, aligned to a random one."""
     boot = tc.Bootstrap.paper(tc.STE(2), random_state=3)
     assert boot.get_params(deep=False) | {"estimator": None} == {
         "estimator": None,
@@ -467,9 +467,9 @@ def test_screens_drawn_answer_by_answer_are_warned_about():
         ({"correction": True}, "correction=True is for subsamples drawn without replacement"),
         ({"correction": True, "fraction": 0.4, "replace": True}, "without replacement"),
         ({"correction": True, "parametric": True}, "without replacement"),
-        ({"parametric": True, "fraction": 0.4}, "leave out fraction, replace and unit"),
-        ({"parametric": True, "replace": True}, "leave out fraction, replace and unit"),
-        ({"parametric": True, "unit": "screen"}, "leave out fraction, replace and unit"),
+        ({"parametric": True, "fraction": 0.4}, "omit fraction, replace and unit"),
+        ({"parametric": True, "replace": True}, "omit fraction, replace and unit"),
+        ({"parametric": True, "unit": "screen"}, "omit fraction, replace and unit"),
         ({"parametric": True, "estimator": tc.STE(2)}, r"such as STE\(2, penalty=1/30\)"),
         ({"parametric": True, "estimator": tc.SOE(2)}, r"SOE has none; use STE\(2, penalty=1/30\)"),
         ({"warm_start": True, "estimator": tc.GNMDS(2)}, "direct=True for a warm start"),
@@ -482,7 +482,7 @@ def test_errors_name_the_parameter_and_the_cure(settings, message):
 
 
 def test_one_observer_is_too_few():
-    with pytest.raises(InputError, match="two observers or more"):
+    with pytest.raises(InputError, match="at least two observers"):
         fitted(triplets=tc.Triplets(ANSWERS, observers=["ann"] * 400), unit="observer")
 
 

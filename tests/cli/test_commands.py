@@ -569,7 +569,10 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
         (["bootstrap", "answers.csv", "--unit", "screen"], "add a column screen, or use --unit"),
         (["dimension", "answers.csv", "--unit", "screen"], "add a column screen"),
         (["compare", "answers.csv", "--unit", "screen"], "add a column screen"),
-        (["compare", "answers.csv", "--models", "soe+lapse"], "or a bootstrap, which takes all"),
+        (
+            ["compare", "answers.csv", "--models", "soe+lapse"],
+            "or a bootstrap, which works with any model",
+        ),
         (["dimension", "answers.csv", "--dimensions", "3"], "such as 1, 2 and 3, got [3]"),
         (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),

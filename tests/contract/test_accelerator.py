@@ -213,7 +213,7 @@ def test_too_little_memory_is_a_clear_error(answers, monkeypatch):
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
 
     monkeypatch.setattr(solver_module, "load_batch", load)
-    with pytest.raises(tc.errors.TercetError, match=r"memory of the GPU .* device='cpu'"):
+    with pytest.raises(tc.errors.TercetError, match=r"GPU is out of memory .* device='cpu'"):
         tc.STE(2, device="gpu").fit(answers)
 
 
@@ -245,7 +245,7 @@ def test_the_same_seed_gives_the_same_map(answers):
 
 def test_no_gpu_is_an_error_that_names_the_extra(monkeypatch, answers):
     monkeypatch.setenv(device_module.PLATFORM, "rocm")
-    with pytest.raises(tc.errors.TercetError, match=r"sees no GPU.*tercet\[gpu\]"):
+    with pytest.raises(tc.errors.TercetError, match=r"finds no GPU.*tercet\[gpu\]"):
         tc.STE(2, device="gpu").fit(answers)
     assert find_device("auto") is None
     tc.STE(2, device="auto", random_state=0).fit(answers)
@@ -260,7 +260,7 @@ def test_platforms_that_are_not_there_are_an_error_that_names_them(monkeypatch, 
 
     monkeypatch.setattr(jax, "devices", devices)
     monkeypatch.setenv("JAX_PLATFORMS", "cuda")
-    with pytest.raises(tc.errors.TercetError, match="it sees: nothing; JAX_PLATFORMS is 'cuda'"):
+    with pytest.raises(tc.errors.TercetError, match="it finds: nothing; JAX_PLATFORMS is 'cuda'"):
         tc.STE(2, device="gpu").fit(answers)
     assert find_device("auto") is None
 
@@ -325,4 +325,4 @@ def test_a_command_that_finds_no_gpu_ends_with_2(monkeypatch, answers, tmp_path,
     monkeypatch.setenv(device_module.PLATFORM, "rocm")
     tc.write_triplets(answers, tmp_path / "a.csv")
     assert main(["fit", str(tmp_path / "a.csv"), "--device", "gpu"]) == 2
-    assert "--device gpu, but JAX sees no GPU" in capsys.readouterr().err
+    assert "--device gpu, but JAX finds no GPU" in capsys.readouterr().err

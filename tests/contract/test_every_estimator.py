@@ -130,7 +130,7 @@ def test_the_model_is_at_hand(estimator):
 
 def test_warm_starts(estimator):
     if isinstance(estimator, tc.GNMDS) and not estimator.direct:
-        with pytest.raises(InputError, match="needs no init; use direct=True"):
+        with pytest.raises(InputError, match="takes no init; use direct=True"):
             estimator.fit(NOISY, init=POINTS)
         return
     cold = clone(estimator).fit(NOISY)

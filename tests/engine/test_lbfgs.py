@@ -194,7 +194,7 @@ def test_every_way_to_stop_has_words():
     stops = {
         lbfgs.CONVERGED: "converged",
         lbfgs.AT_FLOOR: "every comparison is satisfied",
-        lbfgs.STALLED: "no step downhill lowers the loss",
+        lbfgs.STALLED: "no descent step lowers the loss",
         lbfgs.AT_LIMIT: "limit of 7 iterations",
         lbfgs.NOT_FINITE: "not a finite number",
     }

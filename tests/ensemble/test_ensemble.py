@@ -223,7 +223,7 @@ def test_distances_of_chosen_pairs():
     [
         ([[0, 1, 2]], "two columns"),
         ([[0.5, 1.0]], "of type float64"),
-        ([[0, 1], [2, 5]], "row 1 .* 5 is no object; there are 5, numbered 0 to 4"),
+        ([[0, 1], [2, 5]], "row 1 .* 5 is not an object; there are 5, numbered 0 to 4"),
         ([["ant", "fly"]], "'fly'"),
     ],
 )
@@ -271,7 +271,7 @@ def test_distances_have_no_points():
     for ask in (lambda: made.samples, lambda: made.n_components, made.point_mean, made.ellipses):
         with pytest.raises(InputError, match="has distances, no points"):
             ask()
-    with pytest.raises(InputError, match="give alpha"):
+    with pytest.raises(InputError, match="set alpha"):
         made.answer_probability(Q)
     with pytest.raises(InputError, match="reference and centre are points"):
         Ensemble(made.draws, kind="distances", centre=np.zeros((5, 5)))
@@ -394,7 +394,7 @@ def test_draws_can_be_chosen():
     assert_array_equal(made[-2:].parameters["mu"], [10, 11])
     assert_array_equal(made[[7, 1]].draws, made.draws[[7, 1]])
     assert made[made.chains == 1].n_chains == 1
-    with pytest.raises(InputError, match="no draws were chosen"):
+    with pytest.raises(InputError, match="no draws were selected"):
         made[12:]
     for key in ("a", 1.5, (0, 1, slice(None))):
         with pytest.raises((IndexError, ValueError)):

@@ -134,7 +134,7 @@ def test_a_header_of_another_kind(text, path):
         ({"class": "TSTEModel", "fields": {"alpha": 0}}, "alpha must be a positive number"),
         ({"class": "TSTEModel", "fields": {"alpha": 1e-200}}, "1e-100 at least"),
         ({"class": "STEModel", "fields": {"alpha": 1}}, "damaged"),
-        ({"class": "Model", "fields": {}}, "the model 'Model', which this tercet does not have"),
+        ({"class": "Model", "fields": {}}, "the model 'Model', which this version of tercet lacks"),
         ({"class": ["STEModel"], "fields": {}}, "damaged"),
         ({"class": "STEModel", "fields": []}, "damaged"),
         ({"fields": {}}, "damaged"),

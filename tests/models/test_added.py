@@ -59,7 +59,7 @@ class ShepardModel(Model):
 LINE = '    "Shepard": "shepard",\n'
 TWIN = """
 
-@_twin_of("Shepard")
+@_loss_of("Shepard")
 def _shepard(p, q, near, far):
     x, y = jnp.maximum(near, TINY), jnp.maximum(far, TINY)
     a, b = x ** (0.5 * q), y ** (0.5 * q)

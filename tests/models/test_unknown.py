@@ -68,7 +68,7 @@ class Own(tc.STE):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_a_model_that_the_engine_does_not_know_is_refused(model, fit):
-    said = rf"{type(model).__name__} is no model that the engine can fit.*CONTRIBUTING\.md"
+    said = rf"{type(model).__name__} is not a model that the engine can fit.*CONTRIBUTING\.md"
     with pytest.raises(InputError, match=said):
         fit(Own(model, n_components=2, penalty=0.1))
 

@@ -62,14 +62,15 @@ def test_a_drift_is_caught_in_a_single_chain():
     drift = (noise() + np.linspace(0.0, 6.0, DRAWS))[:1]
     found = diagnose_chains({"distances": drift})
     assert np.isnan(found.r_hat)  # there is nobody to agree with
-    assert "500 draws are worth only" in found.problems[0]
+    assert "effective sample size of the 500 draws is only" in found.problems[0]
 
 
 def test_slow_chains_are_worth_few_draws():
     found = diagnose_chains({"the log-posterior": slow(0.99)})
     assert found.ess_bulk < 200
     assert any(
-        "the 2000 draws are worth only" in problem and "should be 200 or more" in problem
+        "effective sample size of the 2000 draws is only" in problem
+        and "should be 200 or more" in problem
         for problem in found.problems
     )
 
@@ -77,7 +78,7 @@ def test_slow_chains_are_worth_few_draws():
 def test_draws_that_went_astray_are_counted():
     quantities = {"distances": noise()}
     assert diagnose_chains(quantities, 20).problems == []  # one in a hundred
-    assert diagnose_chains(quantities, 21).problems == ["21 draws went astray"]
+    assert diagnose_chains(quantities, 21).problems == ["21 divergent transitions"]
 
 
 @pytest.mark.parametrize("chains", [1, CHAINS])

@@ -444,7 +444,7 @@ def test_the_default_models_are_the_variants():
         ({"models": tc.STE(2)}, "must be a list"),
         ({"models": [tc.Bootstrap(tc.STE(2))]}, "unfitted Posterior"),
         ({"models": [tc.STE(0)]}, "n_components"),
-        ({"models": [tc.Posterior(tc.STE(2), learn=("mu",))]}, "learn knows"),
+        ({"models": [tc.Posterior(tc.STE(2), learn=("mu",))]}, "learn must be among"),
         ({"n_components": 0}, "n_components must be"),
         ({"unit": "screen"}, "which screen"),
         ({"unit": "day"}, "unit must be one of"),

@@ -1,1 +1,1 @@
-"""The engine's counterpart for accelerators, in JAX; nothing here is imported unless asked for."""
+"""The engine for accelerators, in JAX; imported only when an accelerator is used."""

@@ -1,4 +1,4 @@
-"""Which device computes: tercet's own engine on the CPU, or JAX on an accelerator."""
+"""Choice of the device: tercet's own engine on the CPU, or JAX on an accelerator."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tercet.errors import InputError, TercetError
 
 DEVICES = ("auto", "cpu", "gpu")
 
-# Names the JAX platform that stands for the GPU: "cpu" tries the accelerator's code without one.
+# Environment variable: the JAX platform to use as the GPU; "cpu" tests the code without one.
 PLATFORM = "TERCET_JAX_PLATFORM"
 
-WORTH_IT = 5_000_000  # comparisons of all fits; with fewer the CPU is done while JAX compiles
+WORTH_IT = 5_000_000  # comparisons of all fits; with fewer the CPU finishes while JAX compiles
 
 
 def check_device(device: object) -> None:
@@ -25,9 +25,9 @@ def check_device(device: object) -> None:
 
 
 def find_device(device: str) -> Any | None:
-    """JAX's device that is meant, or None for the CPU.
+    """The JAX device, or None for the CPU.
 
-    "auto" is the CPU where JAX is not installed or sees no GPU, which is an error for "gpu".
+    "auto" is the CPU if JAX is not installed or finds no GPU, which is an error for "gpu".
     """
     check_device(device)
     if device == "cpu":
@@ -45,17 +45,17 @@ def find_device(device: str) -> Any | None:
     except (RuntimeError, AssertionError) as error:
         if device == "auto":
             return None
-        seen = ", ".join(_platforms()) or f"nothing; JAX_PLATFORMS is {os.environ.get(_ONLY)!r}"
+        found = ", ".join(_platforms()) or f"nothing; JAX_PLATFORMS is {os.environ.get(_ONLY)!r}"
         raise InputError(
-            f"device='gpu', but JAX sees no GPU (it sees: {seen}). Install JAX for your card, pip "
-            "install 'tercet[gpu]', or use device='cpu' or device='auto'."
+            f"device='gpu', but JAX finds no GPU (it finds: {found}). Install JAX for your card, "
+            "pip install 'tercet[gpu]', or use device='cpu' or device='auto'."
         ) from error
 
 
 def _platforms() -> list[str]:
-    """What JAX can compute on; nothing where the only platforms it may use are not there.
+    """The platforms JAX finds; none if those it is limited to are missing.
 
-    For a missing "cuda" among them it has an assertion instead of an error.
+    For a missing "cuda" JAX fails an assertion instead of raising an error.
     """
     try:
         return sorted({found.platform for found in import_module("jax").devices()})
@@ -65,7 +65,7 @@ def _platforms() -> list[str]:
 
 @contextmanager
 def computing_on(device: Any) -> Iterator[None]:
-    """Let JAX compute on the device, and know double precision, until the block ends."""
+    """Let JAX compute on the device, in double precision where asked, until the block ends."""
     jax = import_module("jax")
     try:
         with jax.enable_x64(True), jax.default_device(device):
@@ -74,16 +74,16 @@ def computing_on(device: Any) -> Iterator[None]:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         raise TercetError(
-            f"the memory of the GPU ({memory_of(device) / 1e9:.0f} GB for JAX) does not suffice. "
-            "End other programs that use it, or use device='cpu'."
+            f"the GPU is out of memory ({memory_of(device) / 1e9:.0f} GB for JAX). "
+            "Close other programs that use it, or use device='cpu'."
         ) from error
 
 
 def memory_of(device: Any) -> int:
-    """Bytes that arrays on the device may take in all."""
+    """Total bytes available for arrays on the device."""
     stats = device.memory_stats() or {}
     return int(stats.get("bytes_limit", _WITHOUT_LIMIT))
 
 
-_ONLY = "JAX_PLATFORMS"  # those that JAX may use, where it is set
-_WITHOUT_LIMIT = 4 * 2**30  # where the device does not tell
+_ONLY = "JAX_PLATFORMS"  # platforms that JAX may use, if set
+_WITHOUT_LIMIT = 4 * 2**30  # if the device reports no limit

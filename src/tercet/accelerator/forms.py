@@ -1,9 +1,9 @@
-"""Value and gradient of the loss on an accelerator, in the form that suits the shape of a problem.
+"""Value and gradient of the loss on an accelerator, in one of two forms.
 
-*Matrix*: all squared distances by one matrix product, two look-ups a comparison, one scatter of the
-slopes into a matrix w, and the gradient as its Laplacian times the points, another product. Its
-cost hardly grows with d, but it grows with n². *Rows*: the points of every comparison are looked
-up, and its pulls added to their rows.
+*Matrix*: all squared distances by one matrix product, two look-ups per comparison, one scatter of
+the derivatives into a matrix w, and the gradient as its Laplacian times the points, another
+product. Its cost hardly grows with d, but it grows with n². *Rows*: the points of every comparison
+are looked up, and its gradient added to their rows.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 from tercet.accelerator.models import model_loss
 from tercet.engine.problem import Index
 
-# Squared distances from a product cancel: it must not be taken in a shorter format.
+# Squared distances from a product cancel: reduced precision would not do.
 EXACT = jax.lax.Precision.HIGHEST
 
-# Up to so many entries of the matrix a comparison, and one more a dimension, the matrix form is the
-# faster one (measured, see docs/accelerator.md).
+# Entries of the matrix per comparison, and one more per dimension, up to which the matrix form is
+# faster (measured, see docs/accelerator.md).
 _ENTRIES = 3
 BY_DIFFERENCES = 16  # dimensions
 _LARGEST_MATRIX = 2**31 - 1  # entries: pairs are numbered in 32 bits
 
 
 class Shape(NamedTuple):
-    """What a program is compiled for."""
+    """The shapes for which a program is compiled."""
 
     n_objects: int
     n_components: int
@@ -40,7 +40,7 @@ class Comparisons(NamedTuple):
     """Comparisons on the device.
 
     In the matrix form ``rows`` are pairs (m, 2): near and far as first * n + second. In the row
-    form they are objects (m, 3) or (m, 4). Batches have an axis before.
+    form they are objects (m, 3) or (m, 4). Batches have a leading axis.
     """
 
     rows: jax.Array
@@ -57,7 +57,7 @@ class Loss(NamedTuple):
 
 
 def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: int) -> Shape:
-    """The form for so many comparisons, and so many bytes to hold matrices in."""
+    """The form for a number of comparisons and bytes of memory."""
     entries = n_objects**2
     by_matrix = Shape(n_objects, n_components, True)
     fits = entries <= _LARGEST_MATRIX and bytes_working(by_matrix, n_comparisons) <= memory
@@ -66,14 +66,14 @@ def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: 
 
 
 def bytes_working(shape: Shape, n_comparisons: int) -> int:
-    """Bytes, about, that one evaluation in float64 takes while it lasts."""
+    """Approximate temporary memory of one evaluation in float64, in bytes."""
     if shape.by_matrix:
         return 40 * shape.n_objects**2 + 64 * n_comparisons
     return (80 * shape.n_components + 32) * n_comparisons
 
 
 def rows_of(comparisons: Index, shape: Shape) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Comparisons (m, 3) or (m, 4) as the form takes them."""
+    """Comparisons (m, 3) or (m, 4) in the form's representation."""
     if not shape.by_matrix:
         return comparisons.astype(np.int32)
     n = shape.n_objects
@@ -101,7 +101,7 @@ def value_and_gradient(
 def _evaluate(
     loss: Loss, near: jax.Array, far: jax.Array, weights: jax.Array | None
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Sum of the losses in float64, and the slopes."""
+    """Sum of the losses in float64, and the derivatives."""
     p, q = (jnp.asarray(c, near.dtype) for c in (loss.p, loss.q))
     value, d_near, d_far = model_loss(loss.code, p, q, near, far)
     if weights is not None:
@@ -124,7 +124,7 @@ def _matrix_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[ja
 def squared_distances(X: jax.Array) -> jax.Array:
     """All squared distances (n, n) of centred points (n, d).
 
-    Differences are exact where points all but coincide, and as fast in few dimensions.
+    Differences are exact for points that almost coincide, and as fast in few dimensions.
     """
     if X.shape[1] <= BY_DIFFERENCES:
         total = jnp.zeros((len(X), len(X)), X.dtype)
@@ -154,9 +154,9 @@ def _row_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[jax.A
 
 
 def _sum_rows(X: jax.Array, rows: list[jax.Array], changes: list[jax.Array]) -> jax.Array:
-    """Sum of the changes (m, d) to their rows, shaped as X.
+    """Add the changes (m, d) to their rows of an array shaped as X.
 
-    Number by number: a scatter of whole rows is up to thirteen times slower.
+    Element by element: a scatter of whole rows is up to thirteen times slower.
     """
     n, d = X.shape
     numbers = jnp.concatenate(rows)[:, None] * d + jnp.arange(d, dtype=jnp.int32)

@@ -1,9 +1,9 @@
 """Limited-memory BFGS for many problems in lockstep, in JAX.
 
-The same optimiser as `tercet.engine.lbfgs`, step for step: it is told the loss and gradient at the
-current point and moves on to the next point to try. Written for one problem without branches, it is
-mapped over a batch; the problems that have stopped stand still. Points and sums over them are
-float64; only the losses it is told may come from float32.
+The same optimiser as `tercet.engine.lbfgs`, step for step: it takes the loss and gradient at the
+current point and moves to the next point to try. Written for one problem without branches, it is
+mapped over a batch; problems that have stopped do not change. Points and sums over them are
+float64; only the losses may be computed in float32.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tercet.engine.lbfgs import (
 
 
 class State(NamedTuple):
-    """Everything the optimiser remembers; ``x`` is the point to evaluate."""
+    """State of the optimiser; ``x`` is the point to evaluate."""
 
     x: jax.Array  # (N,)
     x_old: jax.Array
@@ -98,7 +98,7 @@ def start_state(x: jax.Array) -> State:
 
 
 def restart(s: State) -> State:
-    """Go on from the best point, with a loss of another precision; the curvature stays known."""
+    """Continue from the best point with a loss of another precision; the curvature is kept."""
     return s._replace(
         begun=jnp.zeros_like(s.begun),
         quiet=jnp.zeros_like(s.quiet),
@@ -185,14 +185,14 @@ def _choose(first: jax.Array, a: Trial, b: Trial) -> Trial:
 
 
 def _cubic_step(a: Trial, b: Trial) -> jax.Array:
-    """Minimiser of the cubic with these values and slopes; NaN where it has none."""
+    """Minimiser of the cubic with these values and slopes; NaN if it has none."""
     d1 = a.slope + b.slope - 3.0 * (a.f - b.f) / (a.step - b.step)
     d2 = jnp.sqrt(d1 * d1 - a.slope * b.slope) * jnp.where(b.step > a.step, 1.0, -1.0)
     return b.step - (b.step - a.step) * (b.slope + d2 - d1) / (b.slope - a.slope + 2.0 * d2)
 
 
 def _remember(s: State, x: jax.Array, g: jax.Array, accepted: jax.Array) -> State:
-    """Store the accepted step and the change of gradient, when their curvature is positive."""
+    """Store the accepted step and the change of gradient if their curvature is positive."""
     step, change = x - s.x_old, g - s.g_old
     curvature = jnp.dot(step, change)
     kept = accepted & (curvature > LEAST_CURVATURE * jnp.dot(change, change))
@@ -209,7 +209,7 @@ def _remember(s: State, x: jax.Array, g: jax.Array, accepted: jax.Array) -> Stat
 
 
 def _start_search(s: State, x: jax.Array, g: jax.Array) -> tuple[State, jax.Array]:
-    """Choose a direction from x and the first step along it; whether the gradient is zero."""
+    """Choose a direction from x and the first step along it; also whether the gradient is zero."""
     direction = _direction(s, g)
     slope = jnp.dot(g, direction)
     downhill = slope < 0.0
@@ -240,7 +240,7 @@ def _direction(s: State, g: jax.Array) -> jax.Array:
     """The direction of the two-loop recursion, its loops written as triangular systems.
 
     With steps S and changes Y in rows, M the upper triangle of S Y' and D its diagonal, the first
-    loop solves M a = S q, the second M' c = D a - Y r. What is not stored changes nothing.
+    loop solves M a = S q, the second M' c = D a - Y r. Empty rows have no effect.
     """
     known = s.curvature > 0.0
     S, Y = (jnp.where(known[:, None], part, 0.0) for part in (s.steps, s.changes))

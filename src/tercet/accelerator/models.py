@@ -15,25 +15,25 @@ from tercet.models.base import TINY
 Arrays = tuple[jax.Array, jax.Array, jax.Array]
 Loss = Callable[..., Arrays]
 
-_twins: dict[str, Loss] = {}
+_losses: dict[str, Loss] = {}
 
 
 def model_loss(code: int, p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
-    """Loss of comparisons, and its slopes by the near and by the far squared distance.
+    """Loss of comparisons, and its derivatives by the near and by the far squared distance.
 
     ``code`` is the model's, ``p`` and ``q`` are its constants, which may be traced.
     """
     name = list(FILES)[code]
-    if name not in _twins:
-        raise InputError(f"{name} has no twin in tercet/accelerator/models.py: use device='cpu'.")
-    return _twins[name](p, q, near, far)
+    if name not in _losses:
+        raise InputError(f"{name} has no JAX version: use device='cpu'.")
+    return _losses[name](p, q, near, far)
 
 
-def _twin_of(name: str) -> Callable[[Loss], Loss]:
-    """Let a function be the loss of the model of that name."""
+def _loss_of(name: str) -> Callable[[Loss], Loss]:
+    """Register a function as the loss of the model of that name."""
 
     def register(loss: Loss) -> Loss:
-        _twins[name] = loss
+        _losses[name] = loss
         return loss
 
     return register
@@ -43,20 +43,20 @@ def _softplus(z: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.maximum(z, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(z))), jax.nn.sigmoid(z)
 
 
-@_twin_of("STE")
+@_loss_of("STE")
 def _ste(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     loss, slope = _softplus(near - far)
     return loss, slope, -slope
 
 
-@_twin_of("TSTE")
+@_loss_of("TSTE")
 def _tste(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     a, b = p + near, p + far
     loss, slope = _softplus(q * jnp.log(a / b))
     return loss, q * slope / a, -q * slope / b
 
 
-@_twin_of("CKL")
+@_loss_of("CKL")
 def _ckl(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     # Powers are taken relative to the larger of the two, so that no exponent overflows.
     x, y = jnp.maximum(near, TINY), jnp.maximum(far, TINY)
@@ -73,7 +73,7 @@ def _ckl(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     )
 
 
-@_twin_of("GNMDS")
+@_loss_of("GNMDS")
 def _gnmds(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     slack = 1.0 + near - far
     inside = jnp.clip(slack, 0.0, p)
@@ -82,7 +82,7 @@ def _gnmds(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     return 0.5 * inside * slope + jnp.maximum(slack - p, 0.0), slope, -slope
 
 
-@_twin_of("SOE")
+@_loss_of("SOE")
 def _soe(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     a, b = jnp.sqrt(jnp.maximum(near, TINY)), jnp.sqrt(jnp.maximum(far, TINY))
     slack = jnp.maximum(p + a - b, 0.0)

@@ -1,9 +1,9 @@
 """Hamiltonian Monte Carlo for many chains in lockstep, in JAX: a block of draws in one program.
 
-All chains take the same number of steps of the same size, drawn anew for every draw, so that none
-waits for another. Metric, integrator and hops on a line are those of `posterior.hamiltonian`. The
-random numbers of a draw come from its number and the seed, so that blocks of any length give the
-same draws.
+All chains take the same random number of steps of the same random size in each draw, so that none
+waits for another. Metric, integrator and hops in one dimension are those of
+`posterior.hamiltonian`. The random numbers of a draw depend on its number and the seed, so that
+blocks of any length give the same draws.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ _EVEN = np.array([0.7548776662466927, 0.5698402909980532])
 
 
 class Metric(NamedTuple):
-    """Covariances of the points, up to scale, and of eta, for trajectories of even speed."""
+    """Covariance of the objects, up to scale, and standard deviations of eta."""
 
     A: Any  # (n, n), both sides centred; or its diagonal (n,)
-    root: Any  # (n, n), or (n,): root @ root.T is the inverse of A before it was centred
-    shift: Any  # (n,) what a momentum off by one is conditioned with
+    root: Any  # (n, n), or (n,): root @ root.T is the inverse of A before centring
+    shift: Any  # (n,) the correction of a momentum whose sum is one
     widths: Any  # (1 + k,) standard deviations of eta
 
 
 class State(NamedTuple):
-    """Where all chains are, and what the tuning of the step remembers."""
+    """Positions of all chains, and the state of the step's tuning."""
 
     Y: Any  # (n, d, C)
     eta: Any  # (1 + k, C)
     energy: Any  # (C,)
-    by_shape: Any  # (n, d, C) slopes of the energy
+    by_shape: Any  # (n, d, C) derivatives of the energy
     by_eta: Any  # (1 + k, C)
     step: Any
     tuner: Any  # (4,) goal, mean gap, mean log-step, count: see `posterior.hamiltonian`
@@ -102,13 +102,13 @@ def start_state(form: Form, data: Data, Y: Floats, eta: Floats, step: float) -> 
 
 
 def retuned(state: State) -> State:
-    """The same chains with the tuning begun anew, from the step it had found."""
+    """The same chains with the tuning restarted from its step."""
     step = jnp.exp(state.tuner[2])
     return state._replace(step=step, tuner=_new_tuner(step))
 
 
 def settled(state: State) -> State:
-    """The same chains, with the step that the tuning had found."""
+    """The same chains with the tuned step."""
     return state._replace(step=jnp.exp(state.tuner[2]))
 
 
@@ -124,7 +124,7 @@ def advance(
     most: int,
     tune: bool,
 ) -> tuple[State, Draws]:
-    """Make ``count`` draws, at most ``block``, for which there is one program.
+    """Make ``count`` draws, at most ``block``, the size for which the program is compiled.
 
     ``length`` is the mean length of a trajectory, ``most`` its largest number of steps. With
     ``tune`` the step adapts to the mean acceptance of the chains. Rows of the draws beyond
@@ -195,14 +195,15 @@ def _draw(
     most: jax.Array,
     tune: jax.Array,
 ) -> tuple[State, Draws]:
-    """One trajectory of every chain, hops on a line, and what to note."""
+    """One trajectory of every chain, hops in one dimension, and statistics of the draw."""
     keys = jax.random.split(jax.random.fold_in(key, 1 + state.number), 4)
     Y, eta = state.Y, state.eta
     P = _momentum(metric, jax.random.normal(keys[0], Y.shape, Y.dtype))
     widths = metric.widths[:, None]
     r = jax.random.normal(keys[1], eta.shape, eta.dtype) / widths
-    # Shared by all chains, as is their number of steps: uneven lengths break periods, and now and
-    # then short steps get out of stiff corners. The tuning sees a fair share of them all at once.
+    # Shared by all chains, as is their number of steps: random lengths avoid periodic orbits, and
+    # occasional short steps leave regions of high curvature. Quasi-random numbers give the tuning a
+    # fair share of all of them.
     offset = jax.random.uniform(jax.random.fold_in(key, 0), (2,), jnp.float64)
     jitter = (offset + _EVEN * state.number) % 1.0
     h = state.step * SHORTEST ** (jitter[0] ** 8)
@@ -216,7 +217,7 @@ def _draw(
         Z = Z + (0.5 * h).astype(Z.dtype) * _velocity(metric, P)
         zeta = zeta + 0.5 * h * widths**2 * r
         by_Z, by_zeta = gradients(form, data, Z, zeta)
-        # The last push of a step and the first of the next are one.
+        # The last momentum update of a step and the first of the next are combined.
         share = jnp.where(half % 2 == 0, 1.0 - 2.0 * FIRST_PUSH, 2.0 * FIRST_PUSH)
         return Z, zeta, *push(P, r, by_Z, by_zeta, share), by_Z, by_zeta
 
@@ -268,7 +269,7 @@ def _velocity(metric: Metric, P: jax.Array) -> jax.Array:
 
 
 def _momentum(metric: Metric, normal: jax.Array) -> jax.Array:
-    """Normal with covariance inverse(A), given that it moves no centre."""
+    """Normal with covariance inverse(A), conditioned on not moving the centre."""
     P = _apply(metric.root, normal)
     return jnp.asarray(P - metric.shift[:, None, None] * jnp.sum(P, axis=0))
 
@@ -281,7 +282,7 @@ def _kinetic(metric: Metric, P: jax.Array, r: jax.Array) -> jax.Array:
 def _hop(
     form: Form, data: Data, Y: jax.Array, eta: jax.Array, energy: jax.Array, key: Any
 ) -> tuple[jax.Array, jax.Array]:
-    """Mirror random objects at others, on a line, each if it is accepted."""
+    """Reflect random objects at others, in one dimension, each if accepted."""
     n, _, C = Y.shape
 
     def hop(round_: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -302,7 +303,7 @@ def _hop(
 
 
 def _retune(tuner: jax.Array, probability: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Learn from an acceptance probability; returns the step to try next (`hamiltonian`)."""
+    """Update the tuner by an acceptance probability; returns the next step (`hamiltonian`)."""
     goal, gap, mean, k = tuner
     k = k + 1.0
     gap = gap + (ACCEPT_IN_LOCKSTEP - probability - gap) / (k + DELAY)
@@ -311,22 +312,22 @@ def _retune(tuner: jax.Array, probability: jax.Array) -> tuple[jax.Array, jax.Ar
     return jnp.exp(log_step), jnp.stack([goal, gap, mean, k])
 
 
-# --- from starts to draws: the warm-up of all chains at once, then sampling ---------------------
+# --- warm-up and sampling of all chains ---------------------------------------------------------
 
 
-_SHORT = 50  # draws of a warm-up that finds a step and no more
-_FIXED = 5.0  # gradients that the rest of a draw takes the time of, roughly, on an H200
-_BLOCK = 25  # draws between two looks at the progress bar
+_SHORT = 50  # draws of a warm-up that only tunes the step
+_FIXED = 5.0  # overhead of a draw in units of a gradient, roughly, on an H200
+_BLOCK = 25  # draws between updates of the progress bar
 _BLOCK_BYTES = 2**29
-_FEW = 500  # jumps of chains, below which none is the better length for sure
+_FEW = 500  # transitions of chains below which lengths cannot be compared reliably
 _MOST_SHAPES = 4000  # for the metric
-_NEVER = 0.999  # correlation of draws that are as good as the same
+_NEVER = 0.999  # largest autocorrelation assumed
 
 Tick = Callable[[int], object]
 
 
 class Tuned(NamedTuple):
-    """Chains that are warmed up, and what they go on with."""
+    """Warmed-up chains with their tuned settings."""
 
     state: State
     A: Floats  # (n, n), or (n,)
@@ -356,9 +357,9 @@ class Lockstep(NamedTuple):
     def run(
         self, tuned: Tuned, count: int, most: int, tune: bool, keep: bool = True
     ) -> tuple[Tuned, Kept]:
-        """Make so many draws, block by block, and keep them, or nothing.
+        """Make ``count`` draws, block by block, and keep them if asked to.
 
-        While the device makes a block, the one before comes to the host.
+        While the device computes a block, the previous one is copied to the host.
         """
         form, state = self.form, tuned.state
         metric = make_metric(tuned.A, tuned.widths, form.dtype)
@@ -415,7 +416,7 @@ def start_chains(sampler: Lockstep, A: Floats, widths: Floats, X: Floats, theta:
 
 
 def warm_up(sampler: Lockstep, tuned: Tuned, count: int, groups: int) -> Tuned:
-    """Warm up with so many draws; chains c, c + groups, ... began at the same point."""
+    """Warm up with ``count`` draws; chains c, c + groups, ... started at the same point."""
     most = MOST_STEPS if sampler.form.n_components > 1 else MOST_STEPS_ON_A_LINE
 
     def tune(tuned: Tuned, count: int, most: int, keep: bool = False) -> tuple[Tuned, Kept]:
@@ -440,16 +441,16 @@ def warm_up(sampler: Lockstep, tuned: Tuned, count: int, groups: int) -> Tuned:
 
 
 def draw_chains(sampler: Lockstep, tuned: Tuned, count: int) -> tuple[Tuned, Kept]:
-    """Draw so many times with everything as the warm-up left it."""
+    """Make ``count`` draws with the settings of the warm-up."""
     most = MOST_STEPS if sampler.form.n_components > 1 else MOST_STEPS_ON_A_LINE
     return sampler.run(tuned, count, most, False)
 
 
 def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
-    """The metric by the spread of the shapes and of eta that was seen.
+    """Refine the metric by the observed covariance of the shapes and of eta.
 
-    Shapes are laid on those that began at the same point, so that different maps do not count as
-    one that is spread out. Few draws do not tell how objects move together, but how much each.
+    Shapes are aligned with those that started at the same point, so that different maps do not
+    inflate the spread. Few draws determine the variance of each object, but not covariances.
     """
     later = slice(kept.points.shape[1] // 2, None)
     shapes = kept.points[:, later].astype(np.float64) / np.exp(kept.etas[:, later, :1, None])
@@ -478,7 +479,7 @@ def refined(tuned: Tuned, kept: Kept, groups: int) -> Tuned:
 
 
 def _best_length(sampler: Lockstep, tuned: Tuned, trials: int, most: int, groups: int) -> Tuned:
-    """Try all lengths, and go on with the one whose draws are worth most for their time."""
+    """Try all lengths, and continue with the one of largest effective sample size per time."""
     state, watched, costs = settled(tuned.state), [], []
     tuner = tuned.state.tuner
     for length in LENGTHS:
@@ -487,7 +488,7 @@ def _best_length(sampler: Lockstep, tuned: Tuned, trials: int, most: int, groups
         state = trial.state
         watched.append(_watched(kept))
         costs.append(2.0 * kept.steps.mean() + _FIXED)
-    # Around the map that chains began at: no length takes them from one to another.
+    # Variances around the map that chains started at: no length moves chains to another map.
     together = np.concatenate(watched, axis=1)
     variance = np.mean([together[g::groups].var(axis=(0, 1)) for g in range(groups)], axis=0)
     worth = [
@@ -499,10 +500,10 @@ def _best_length(sampler: Lockstep, tuned: Tuned, trials: int, most: int, groups
 
 
 def _forgetting(values: Floats, variance: Floats) -> Floats:
-    """Draws (K,) that an independent one of each quantity (C, S, K) takes, by autocorrelations.
+    """Draws per effective draw (K,) of each quantity (C, S, K), from autocorrelations.
 
-    They are those of all chains, from their jumps; negative ones are no merit. What is still
-    remembered after the last draw is taken to fade on as it did until then.
+    The autocorrelations are those of all chains, from their increments; negative ones count as
+    zero. Beyond the last draw they are extrapolated as a geometric decay.
     """
     lags = values.shape[1] - 1
     jumps = [
@@ -526,7 +527,7 @@ def _watched(kept: Kept) -> Floats:
 
 
 def _room(state: State, count: int) -> Kept:
-    """Where so many draws will be."""
+    """Uninitialised arrays for ``count`` draws."""
     n, d, C = state.Y.shape
     return Kept(
         np.empty((C, count, n, d), dtype=state.Y.dtype),

@@ -1,7 +1,6 @@
 """Fits on an accelerator: replicates and starts are the batch axis of one compiled program.
 
-A search goes most of the way in float32 and ends in float64: the first is the faster, and the
-second ends where the CPU's search ends.
+A search runs mostly in float32, which is faster, and ends in float64, where the CPU's search ends.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ from tercet.errors import InputError
 from tercet.models.base import Array
 
 ROUGH = 1e-6  # tolerance of the search in float32
-AT_ONCE = 4_000_000  # comparisons that are evaluated side by side; more come one after the other
-IN_A_BATCH = 64_000_000  # comparisons: so that progress is seen, and kept
+AT_ONCE = 4_000_000  # comparisons evaluated in parallel; more are evaluated in turn
+IN_A_BATCH = 64_000_000  # comparisons: so that progress is shown, and saved
 _NEVER = -2.0  # below every eigenvalue of the scaled counts
-_LOOK = 50  # evaluations between two looks at the host
-_KEPT, _WORKING = 0.3, 0.5  # shares of the memory: of what stays, and of what comes and goes
+_LOOK = 50  # evaluations between checks by the host
+_KEPT, _WORKING = 0.3, 0.5  # shares of the memory: for stored and for temporary arrays
 
-_one_at_a_time = Lock()  # so that two threads do not share the memory; one of them draws meanwhile
+_one_at_a_time = Lock()  # one thread uses the device's memory; others draw subsets meanwhile
 
 
 class OnDevice(NamedTuple):
-    """Solver that does what a `Descent` does, on an accelerator.
+    """Solver equivalent to a `Descent`, on an accelerator.
 
-    With ``device`` "auto", it is the CPU's where there is no GPU, as on a worker without one.
+    With ``device`` "auto", it uses the CPU if there is no GPU, as on a worker without one.
     """
 
     descent: Descent
@@ -61,21 +60,21 @@ class OnDevice(NamedTuple):
             if self.device == "auto":
                 return self.descent.solve(problem, rng)
             raise InputError(
-                "answers that are read block by block are fitted on the CPU; use device='cpu', or "
-                "read them into memory with tc.read_triplets."
+                "streamed answers are fitted on the CPU; use device='cpu', or read them into "
+                "memory with tc.read_triplets."
             )
         if self._stays:
             return self.descent.solve(problem, rng)
         return self._solve(problem, [np.arange(len(problem.comparisons))], [rng])[0]
 
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
-        """Fit subsets of the rows side by side, each with its own seed."""
+        """Fit subsets of the rows in parallel, each with its own seed."""
         if self._stays:
             return self.descent.solve_subsets(problem, subsets, seeds)
         return self._solve(problem, subsets, [np.random.default_rng(seed) for seed in seeds])
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
-        """How many subsets to take at once: as many in every batch, whatever their size."""
+        """Number of subsets per batch, the same in every batch."""
         if self._stays:
             return self.descent.batch_size(problem, count, n_workers)
         starts, d = (
@@ -85,7 +84,7 @@ class OnDevice(NamedTuple):
         each = bytes_kept(problem, len(problem.comparisons), d, starts)
         room = _KEPT * memory_of(find_device(self.device))
         fewest = max(1, count * len(problem.comparisons) // IN_A_BATCH, int(count * each // room))
-        # A batch of another size would be compiled anew.
+        # A batch of another size would be recompiled.
         number = next((k for k in range(fewest, 2 * fewest) if count % k == 0), fewest)
         return -(-count // number)
 
@@ -143,20 +142,20 @@ class Batch(NamedTuple):
     shape: Shape
     comparisons: Comparisons  # (S, m, ...)
     least: Array  # (S,): the smallest weight of each
-    side_by_side: int  # subsets that are evaluated at once
+    side_by_side: int  # subsets evaluated in parallel
 
 
 def bytes_kept(problem: Problem, size: int, d: int, starts: int) -> int:
-    """Bytes that a subset of so many comparisons takes on the device: rows and the optimiser."""
+    """Bytes that a subset of ``size`` comparisons takes on the device: rows and the optimiser."""
     return 28 * size + 8 * starts * (2 * MEMORY + 12) * problem.n_objects * d
 
 
 def load_batch(
     problem: Problem, subsets: Sequence[Rows], d: int, starts: int, memory: int
 ) -> Batch:
-    """Send the comparisons and the subsets of them to the device, in the form that suits them.
+    """Send the comparisons and the subsets of them to the device, in the faster form.
 
-    ``memory`` is that of the device, in bytes; it also says how many subsets are evaluated at once.
+    ``memory`` of the device, in bytes, also limits how many subsets are evaluated in parallel.
     """
     sizes = np.array([len(rows) for rows in subsets])
     most = int(sizes.max())
@@ -164,7 +163,8 @@ def load_batch(
     working = starts * bytes_working(shape, most)
     at_once = min(AT_ONCE // max(1, most * starts), int(_WORKING * memory / working))
     rows = rows_of(problem.comparisons, shape)
-    # In the matrix neighbours should look up neighbours; rows should not write to the same place.
+    # The matrix form should look up neighbours together; the row form should not write to the same
+    # place at once.
     if shape.by_matrix:
         order = np.argsort(rows[:, 0], kind="stable")
     else:
@@ -184,7 +184,7 @@ def load_batch(
 
 @jax.jit
 def _choose(rows: Any, weights: Any, index: Any, sizes: Any) -> Comparisons:
-    """Rows of the subsets, whose ends are filled up with comparisons that weigh nothing."""
+    """Rows of the subsets, padded with comparisons of weight zero."""
     if weights is None:
         return Comparisons(rows[index], None)
     counts = jnp.arange(index.shape[1]) < sizes[:, None]
@@ -245,7 +245,7 @@ def _advance(
     dtype: Any,
     side_by_side: int,
 ) -> lbfgs.State:
-    """Take up to so many steps with all (S, K) states that have not stopped."""
+    """Take up to `_LOOK` steps with all (S, K) states that have not stopped."""
     tolerance, floors, max_iter = limits
 
     def move(state: lbfgs.State, f: jax.Array, g: jax.Array, floor: jax.Array) -> lbfgs.State:
@@ -317,7 +317,7 @@ def spectral_start(shape: Shape, comparisons: Comparisons, vector: jax.Array) ->
         product = scale * multiply(scale * basis[j])
         alive = jnp.any(basis[j] != 0.0)
         diagonal = diagonal.at[j].set(jnp.where(alive, jnp.dot(product, basis[j]), _NEVER))
-        for _ in range(2):  # once loses orthogonality
+        for _ in range(2):  # a single pass loses orthogonality
             overlap = jnp.matmul(basis, product, precision=EXACT)
             product = product - jnp.matmul(overlap, basis, precision=EXACT)
         left = jnp.linalg.norm(product)

@@ -2,12 +2,12 @@
 
 The density is that of `tercet.posterior.target.split_energy`: a shape Y (n, d, C), centred, and
 eta (1 + k, C), the logarithm of the size and the parameters theta. The chain is the last axis, so
-that what one comparison needs of all chains lies side by side in memory, and the lists of edges
-and comparisons are the same for all chains.
+that what one comparison needs of all chains is contiguous in memory, and the lists of edges and
+comparisons are the same for all chains.
 
-Points and slopes are in the form's precision, single by default. Sums over comparisons, objects
-and edges, the size, theta and the prior are in double: an energy of thousands must be right to a
-thousandth for a proposal to be accepted or not.
+Points and derivatives are in the form's precision, single by default. Sums over comparisons,
+objects and edges, the size, theta and the prior are in double precision: the acceptance of a
+proposal needs an energy of thousands to be accurate to a thousandth.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
 from tercet.models.base import LAPSE, POWER, TINY
 
-# Up to so many objects the slopes of edges come to their objects by a product with the matrix of
-# which edge ends where; beyond, by a list of the edges of every object.
+# Objects up to which derivatives by edges are summed per object by a product with the incidence
+# matrix; beyond, by a list of the edges of every object.
 MOST_BY_MATRIX = 100
 
 _ROUNDS = 3  # of the Wright omega function
@@ -34,10 +34,10 @@ _ROUNDS = 3  # of the Wright omega function
 
 @dataclass(frozen=True)
 class Form:
-    """What a compiled program depends on."""
+    """Static settings of a compiled program."""
 
     code: int  # of the model
-    learned: tuple[int, ...]  # what theta holds: LAPSE, POWER, OFFSET
+    learned: tuple[int, ...]  # roles of theta: LAPSE, POWER, OFFSET
     n_objects: int
     n_components: int
     scale_learned: bool
@@ -45,7 +45,7 @@ class Form:
 
     @property
     def by_matrix(self) -> bool:
-        """Whether slopes come to the objects by a matrix."""
+        """Whether derivatives are summed per object by the incidence matrix."""
         return self.n_objects <= MOST_BY_MATRIX
 
     @property
@@ -55,7 +55,7 @@ class Form:
 
 
 class Data(NamedTuple):
-    """The comparisons, the lists made of them, and the priors."""
+    """The comparisons, index lists derived from them, and the priors."""
 
     near: Any  # (m,) edge numbers
     far: Any  # (m,)
@@ -63,12 +63,12 @@ class Data(NamedTuple):
     first: Any  # (E,) objects at the ends of the edges
     second: Any  # (E,)
     nearer: Any  # (K, E) the comparisons in which an edge is the nearer one
-    count_nearer: Any  # (K, E) the weight of each; 0 fills up
+    count_nearer: Any  # (K, E) the weight of each, padded with 0
     farther: Any  # (L, E) those in which it is the farther one
     count_farther: Any
-    incidence: Any  # (n, E) 1 where an edge begins, -1 where it ends; or empty
+    incidence: Any  # (n, E) 1 where an edge starts, -1 where it ends; or empty
     around: Any  # (M, n) the edges of an object; or empty
-    others: Any  # (M, n) the objects at their other ends; the object itself fills up
+    others: Any  # (M, n) the objects at their other ends, padded with the object itself
     p: Any
     q: Any
     precision: Any  # (d, d)
@@ -88,7 +88,7 @@ def make_data(
     scale: tuple[float, float],
     priors: Floats,
 ) -> Data:
-    """Lists and constants of comparisons ``near`` and ``far`` (m,) of ``edges`` (E, 2).
+    """Index lists and constants of comparisons ``near`` and ``far`` (m,) of ``edges`` (E, 2).
 
     ``constants`` are the model's p and q, ``scale`` the mean and the standard deviation of the
     logarithm of the prior's scale, ``priors`` (k, 2) those of theta. Empty weights stand for ones.
@@ -132,7 +132,7 @@ def make_data(
 
 
 def bytes_a_chain(form: Form, data: Data) -> int:
-    """Memory that one more chain takes, roughly: some arrays of comparisons, edges and points."""
+    """Approximate memory per chain: some arrays of comparisons, edges and points."""
     points = form.n_objects * form.n_components
     numbers = 4 * len(data.near) + 4 * len(data.first) + 60 * points
     return numbers * np.dtype(form.dtype).itemsize
@@ -141,7 +141,7 @@ def bytes_a_chain(form: Form, data: Data) -> int:
 def _padded(
     keys: NDArray[np.int64], values: NDArray[Any], n_keys: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The values of each key as columns (K, n_keys), filled up with 0, and where they are."""
+    """The values of each key as columns (K, n_keys), padded with 0, and a mask of them."""
     order = np.argsort(keys, kind="stable")
     counts = np.bincount(keys, minlength=n_keys)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -162,7 +162,7 @@ class _Parts(NamedTuple):
     lapse: Any
     squares: jax.Array  # (C,) of the shape
     factor: jax.Array  # (C,) of the points, X = factor Y
-    weighed: jax.Array  # (C,) sum of squares of the points by the prior's precision
+    weighed: jax.Array  # (C,) sum of squares of the points weighted by the prior's precision
 
 
 def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
@@ -185,7 +185,7 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
 
 
 def _by_precision(data: Data, Y: jax.Array) -> jax.Array:
-    """Every point times the prior's precision; as a sum, for a product would rearrange memory."""
+    """Every point times the prior's precision; as a sum, since a product would copy memory."""
     precision = data.precision.astype(Y.dtype)
     return jnp.sum(precision[:, :, None] * Y[:, None], axis=2)
 
@@ -193,7 +193,7 @@ def _by_precision(data: Data, Y: jax.Array) -> jax.Array:
 def _losses(
     form: Form, parts: _Parts, near: jax.Array, far: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array, Any]:
-    """Losses of comparisons, their slopes by near and far, and by the lapse rate."""
+    """Losses of comparisons and their derivatives by near, far and the lapse rate."""
     p, q, lapse = (jnp.asarray(c, near.dtype) for c in (parts.p, parts.q, parts.lapse))
     loss, by_near, by_far = model_loss(form.code, p, q, near, far)
     if LAPSE not in form.learned:
@@ -221,12 +221,12 @@ def energies(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> jax.Array:
 
 
 def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Slopes of the energy by Y (n, d, C) and by eta (1 + k, C)."""
+    """Derivatives of the energy by Y (n, d, C) and by eta (1 + k, C)."""
     parts = _parts(form, data, Y, eta)
     pulls = _edge_weights(form, data, parts)
     half = jnp.sum(pulls * parts.lengths, axis=0, dtype=jnp.float64)
     slope = _prior_of_scale(form, data, parts)[1]
-    radial = 2.0 * (half + slope * parts.weighed)  # slope of the energy of X by the log size
+    radial = 2.0 * (half + slope * parts.weighed)  # derivative of X's energy by the log size
     square = parts.factor**2
     by_precision = _by_precision(data, Y)
     laplacian = _laplacian(form, data, parts, pulls, Y)
@@ -241,10 +241,10 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
 
 
 def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
-    """Slopes (E, C) of the loss by the squared lengths of the edges.
+    """Derivatives (E, C) of the loss by the squared lengths of the edges.
 
-    Each edge sums over the lists of its comparisons: nothing is added to the same place at once,
-    so that sums come in a fixed order.
+    Each edge sums over the lists of its comparisons, without concurrent updates, so that the order
+    of the sums is fixed.
     """
     lengths = parts.lengths
     _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
@@ -253,7 +253,7 @@ def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
 
 
 def _laplacian(form: Form, data: Data, parts: _Parts, pulls: jax.Array, Y: jax.Array) -> jax.Array:
-    """Sum (n, d, C) over the edges of each object of pull times difference."""
+    """Sum (n, d, C) over the edges of each object of weight times difference."""
     if form.by_matrix:
         forces = pulls[:, None] * parts.apart
         return jnp.einsum("ie,edc->idc", data.incidence, forces, precision="highest")
@@ -263,7 +263,7 @@ def _laplacian(form: Form, data: Data, parts: _Parts, pulls: jax.Array, Y: jax.A
 def _slope_by_theta(
     form: Form, data: Data, parts: _Parts, pulls: jax.Array, half: jax.Array, k: int
 ) -> jax.Array:
-    """Slope (C,) of the energy by one parameter; see `tercet.posterior.target` for how."""
+    """Derivative (C,) of the energy by one parameter; see `tercet.posterior.target`."""
     a, b = data.priors[k, 0], data.priors[k, 1]
     if form.learned[k] == LAPSE:
         _, _, _, by_lapse = _losses(form, parts, parts.lengths[data.near], parts.lengths[data.far])
@@ -278,7 +278,7 @@ def _slope_by_theta(
 
 
 def _prior_of_scale(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, Any]:
-    """-log prior of the points, and its slope by their weighed sum of squares."""
+    """-log prior of the points, and its derivative by their weighted sum of squares."""
     if form.scale_learned:
         return sum_out(parts.weighed, form.freedom, data.scale_mean, data.scale_sd)
     slope = 0.5 * jnp.exp(-data.scale_mean)
@@ -300,12 +300,12 @@ def wright_omega(z: jax.Array) -> jax.Array:
 
 
 def sum_out(s: jax.Array, freedom: float, mean: Any, sd: Any) -> tuple[jax.Array, jax.Array]:
-    """-log of the integral over log v, up to a constant, and its slope by s, for s (C,).
+    """-log of the integral over log v, up to a constant, and its derivative by s, for s (C,).
 
     This is `tercet.posterior.scale` for many chains at once. The mode of the density of u = log v
     solves a y = s exp(-u) / 2 with y = u - m + f / (2 a) and a = 1 / t^2, so that y + log y = z:
     the Wright omega function of z = log(s / (2 a)) + f / (2 a) - m. It takes a fixed number of
-    steps, without a loop that would wait for the slowest chain.
+    steps, so that no chain waits for the slowest.
     """
     s = jnp.maximum(s, TINY)
     precision = 1.0 / (sd * sd)

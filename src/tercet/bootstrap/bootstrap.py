@@ -50,82 +50,81 @@ __all__ = [
     "Bootstrap",
 ]
 
-# What random numbers are for: the first word of the key that spawns a seed from the entropy. The
+# Purposes of random numbers: the first word of the key that spawns a seed from the entropy. The
 # second is the number of the replicate, so no replicate depends on how many there are.
 ROWS, STARTS, ALL_ANSWERS, REFERENCE = range(4)
 
-USUAL = 100  # replicates, unless told; of the recommended model there are more
+USUAL = 100  # default number of replicates; the recommended model has more
 
-_WARM = "replicates start from the fit to all answers: another bootstrap, blind to other optima"
+_WARM = "replicates start from the fit to all answers: a different bootstrap, blind to other optima"
 
 
 class Bootstrap(Maker):
-    """Many embeddings, each of a resample of the answers; how they differ says how sure they are.
+    """Many embeddings, each of a resample of the answers; their variation is the uncertainty.
 
     ``Bootstrap(2)`` is the recommended one in two dimensions.
 
     Parameters
     ----------
     estimator : int or Embedder
-        A whole number stands for the recommended model in that dimension: CKL, its exponent and mu
-        where the maximum of the posterior that ``Posterior`` of the same number draws from puts
-        them, without a lapse rate, and with the penalty that is the same prior. They are found in
-        ``fit``, and written in ``ensemble_.model`` and its provenance. An estimator is such as
-        ``STE(2)``; its ``random_state`` is not used.
+        An integer stands for the recommended model in that dimension: CKL with exponent and mu at
+        the maximum of the posterior that ``Posterior`` of the same integer draws from, but without
+        a lapse rate, and with the penalty that is the same prior. ``fit`` finds these values; they
+        are in ``ensemble_.model`` and its provenance. The ``random_state`` of an estimator, such as
+        ``STE(2)``, is not used.
     n_samples : int, optional
-        Number of replicates b; by default 100, and 200 of the recommended model.
+        Number of replicates b; by default 100, and 200 for the recommended model.
     fraction : float
         Share r of the units in a replicate: ⌊r·m⌋ of m are drawn uniformly.
     replace : bool, optional
-        Whether with replacement; by default only when fraction is 1.
+        Whether to draw with replacement; by default only when fraction is 1.
     unit : {"answer", "observer", "screen"}, optional
-        What is drawn: answers one by one, or all answers of an observer or a screen together; by
-        default screens where answers share them, else answers. Unless it is "answer", the answers
-        of a screen are weighed as one choice, see `tercet.answers.screens`. Where all weights are
-        whole numbers they are counts, and every vote is an answer; other weights travel with their
-        rows.
+        What is drawn: single answers, or all answers of an observer or of a screen together; by
+        default screens if answers share them, else answers. Unless it is "answer", the answers of a
+        screen are weighted as one choice, see `tercet.answers.screens`. Integer weights are counts,
+        and every vote is an answer; other weights stay with their rows.
     parametric : bool
         Draw new answers to the same questions from the model fitted to all answers instead. The
         estimator needs a penalty: draws from an overfitted maximum vary too little.
     alignment : {"scale", "paper", "rotate", "none"}
-        How the embeddings are laid on each other: by rotation, reflection, translation and scale on
-        their common mean, or on one of them chosen at random as in the paper; the first without
-        scale; or not at all.
+        How the embeddings are aligned: by rotation, reflection, translation and scaling to their
+        common mean, or to one of them chosen at random as in the paper; without scaling to their
+        mean; or not at all.
     correction : bool
         Subsamples without replacement vary more than the estimate from all answers does, by
-        (1 − r)/r in variance. Shrink that, towards the embedding of all answers (on which the
-        replicates are then laid). Not valid where the answers hardly contradict each other.
+        (1 − r)/r in variance. Shrink them accordingly towards the embedding of all answers (to
+        which the replicates are then aligned). Not valid if answers hardly contradict each other.
     warm_start : bool
-        Start every replicate from the embedding of all answers. That is a different bootstrap, and
-        hides other optima.
+        Start every replicate from the embedding of all answers. That is a different bootstrap,
+        blind to other optima.
     n_jobs : int, optional
         Threads, all cores by default and with -1. Inside ``joblib.parallel_config(backend=...)``
-        batches of replicates run on that backend instead, n_jobs being its own. The result does
-        not depend on either.
+        batches of replicates run on that backend, with its own n_jobs. The result does not depend
+        on either.
     device : {"cpu", "gpu", "auto"}, optional
-        What computes the replicates, many side by side on a GPU; by default the estimator's own
+        Where to compute, many replicates side by side on a GPU; by default the estimator's
         ``device``.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
     checkpoint : path, optional
-        A file that keeps what is done; where it is there already, the run goes on with it. The
-        result is the same to the bit as without.
+        File in which progress is saved; if it exists, the run is resumed. The result is identical
+        to the last bit.
 
     Attributes
     ----------
     ensemble_ : Ensemble
         The embeddings, with the loss of each among its statistics.
     n_failed_ : int
-        Replicates that could not be fitted and are not in the ensemble.
+        Number of replicates that could not be fitted and are left out.
     classes_ : array([-1, 1])
         The answers "far" and "near", in the order of `predict_proba`.
 
     Notes
     -----
-    Of 95 % intervals of relative distances, those of ``Bootstrap(2)`` held the truth in 93.6 ± 1.0
-    % of cases (800 answers) and in 94.4 ± 0.6 % (4000 answers; 15 objects, σ = .3, 24 simulated
-    worlds); those of CKL with an exponent of 2 and a penalty of 0.25 in 83.8 and 51.0 %. See
+    95 % intervals of relative distances from ``Bootstrap(2)`` contained the true value in
+    93.6 ± 1.0 % of cases (800 answers) and 94.4 ± 0.6 % (4000 answers; 15 objects, σ = .3, 24
+    simulated worlds); those of CKL with exponent 2 and penalty 0.25 in 83.8 and 51.0 %. See
     docs/bootstrap.md.
 
     Examples
@@ -172,7 +171,7 @@ class Bootstrap(Maker):
 
     @classmethod
     def paper(cls, estimator: Embedder | int, random_state: Seed = None, **changes: Any) -> Self:
-        """The paper's settings (section 5): 20 subsamples of 40 %, laid on one of them.
+        """The paper's settings (section 5): 20 subsamples of 40 %, aligned to one of them.
 
         The paper's π is ``ensemble_.triplet_probability(Q, method="paper")``.
         """
@@ -186,12 +185,12 @@ class Bootstrap(Maker):
         Parameters
         ----------
         X : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
-            The comparisons. Of a stream one replicate after the other is fitted on all cores, and
-            replicates are drawn with other random numbers than in memory.
+            The comparisons. Replicates of a stream are fitted one at a time on all cores, and use
+            different random numbers than in memory.
         y : (m,) array of +1 and -1, optional
-            -1 turns a row around, as in ``STE.fit``.
+            -1 reverses a row, as in ``STE.fit``.
         n_objects : int, optional
-            Goes before the estimator's.
+            Overrides the estimator's.
         """
         check_settings(self)
         estimator = self.embedder
@@ -211,7 +210,7 @@ class Bootstrap(Maker):
     # --- inside -------------------------------------------------------------------------------
 
     def unit_of(self, triplets: Triplets) -> str:
-        """What is drawn of these answers: screens where they share them, unless told."""
+        """The unit that is drawn: by default screens if these answers share them, else answers."""
         return "answer" if self.parametric else super().unit_of(triplets)
 
     def _fit_quietly(self, triplets: Triplets) -> Self:
@@ -220,7 +219,7 @@ class Bootstrap(Maker):
         return self
 
     def _replicate(self, triplets: Triplets) -> Outcome:
-        """Embed the replicates and keep them; returns what became of them."""
+        """Embed the replicates, set the fitted attributes and return the outcome."""
         need_room(triplets.n_objects, self.embedder.n_components, self._count())
         triplets = self.weigh(triplets)
         settled = self.settle(triplets)
@@ -258,13 +257,13 @@ class Bootstrap(Maker):
         return outcome
 
     def _count(self) -> int:
-        """Replicates to make."""
+        """Number of replicates."""
         if self.n_samples is not None:
             return self.n_samples
         return USUAL if isinstance(self.estimator, Embedder) else REPLICATES
 
     def settle(self, weighed: Triplets) -> Self:
-        """The same with the number, the unit and the estimator that these answers lead to."""
+        """A copy with the defaults that depend on these answers filled in."""
         estimator = self.estimator
         if not isinstance(estimator, Embedder):
             estimator = model_at_maximum(weighed, int(estimator))
@@ -282,7 +281,7 @@ class Bootstrap(Maker):
         entropy: int,
         about: dict[str, Any],
     ) -> None:
-        """Make the ensemble of the replicates that are kept."""
+        """Set the fitted attributes from the replicates that did not fail."""
         if not outcome.kept:
             raise TercetError(f"all {len(fits)} replicates failed: {fits[0].reason}.")
         kept = [fits[k] for k in outcome.kept]
@@ -314,13 +313,13 @@ class Bootstrap(Maker):
         estimator, count = self.estimator, self._count()
         if not isinstance(estimator, Embedder):
             raise InputError(
-                f"Bootstrap({estimator}) looks for the parameters of its model among answers in "
+                f"Bootstrap({estimator}) estimates the parameters of its model from answers in "
                 f"memory: name a model, such as Bootstrap(CKL({estimator}, penalty=0.5)), or read "
                 "the answers into memory with tc.read_triplets."
             )
         if self.parametric or self.unit not in (None, "answer"):
             raise InputError(
-                "a stream is resampled answer by answer: leave out unit and parametric, or read "
+                "a stream is resampled answer by answer: omit unit and parametric, or read "
                 "the answers into memory with tc.read_triplets."
             )
         need_room(stream.n_objects, estimator.n_components, count)
@@ -358,7 +357,7 @@ class Bootstrap(Maker):
         return self
 
     def _task(self, triplets: Triplets) -> _Task:
-        """What replicates choose rows from: the answers and, if parametric, their opposites."""
+        """The rows that replicates select: the answers and, if parametric, their opposites."""
         counts = triplets.votes if self.unit == "answer" else None
         weights = None if counts is not None else triplets.weights
         rows = triplets.array
@@ -375,7 +374,7 @@ class Bootstrap(Maker):
     def _fit_all(
         self, task: _Task, entropy: int, checkpoint: Checkpoint, device: str
     ) -> Fit | None:
-        """The embedding of all answers, where it is needed."""
+        """The embedding of all answers, if it is needed."""
         if not (self.parametric or self.correction or self.warm_start):
             return None
         seed = seed_for(entropy, ALL_ANSWERS)
@@ -388,7 +387,7 @@ class Bootstrap(Maker):
         return fit
 
     def _draw(self, triplets: Triplets, task: _Task, full: Fit | None) -> tuple[Draw, float]:
-        """How a replicate is drawn, and how much to spread it about the centre."""
+        """The function that draws a replicate, and the factor of its spread about the centre."""
         if self.parametric and full:
             near, far = squared_distances(full.embedding, triplets)
             model, d = self.embedder.model(), self.embedder.n_components
@@ -408,16 +407,16 @@ class _Task(NamedTuple):
     """What is resampled."""
 
     problem: Problem
-    counts: Rows | None  # how often each answer was given, where it was counted
-    every: Rows  # rows that make up all answers
+    counts: Rows | None  # how often each answer was given, if weights are counts
+    every: Rows  # rows of all answers
     units: Units
-    size: int  # how many of them make a replicate
+    size: int  # number of units in a replicate
 
 
 def _in_order(
     numbered: Generator[tuple[int, Fit], None, None], tick: Callable[[int], object]
 ) -> list[Fit]:
-    """The fits by their numbers; ``tick`` is told of each as it comes."""
+    """The fits ordered by number; ``tick`` is called for each."""
     fits = {}
     with closing(numbered):
         for number, fit in numbered:
@@ -430,15 +429,15 @@ def _centred(fit: Fit) -> Floats:
     return np.asarray(fit.embedding - fit.embedding.mean(axis=0))
 
 
-# --- settings that make sense together ----------------------------------------------------------
+# --- checking the settings ----------------------------------------------------------------------
 
 
-# How replicates are laid on each other, by the words for it.
+# The alignment of an `Ensemble`, by that of a `Bootstrap`.
 ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "none"}
 
 
 class Settings(Protocol):
-    """Those of a `Bootstrap`; see there."""
+    """The settings of a `Bootstrap`; see there."""
 
     estimator: Embedder | int
     n_samples: int | None
@@ -454,7 +453,7 @@ class Settings(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """The estimator that is meant."""
+        """The estimator."""
 
     @property
     def replaces(self) -> bool:
@@ -462,7 +461,7 @@ class Settings(Protocol):
 
 
 def check_settings(boot: Settings) -> None:
-    """Raise an error that names the first setting that makes no sense."""
+    """Raise an error that names the first invalid setting."""
     valid = isinstance(boot.estimator, Embedder) or is_count(boot.estimator)
     require(boot, "estimator", valid, "a number of dimensions, or an estimator such as STE(2)")
     estimator = boot.embedder
@@ -491,15 +490,15 @@ def check_settings(boot: Settings) -> None:
         )
     if boot.warm_start:
         init = np.zeros((1, estimator.n_components))
-        estimator.solver(init, boot.device)  # says so where it cannot
+        estimator.solver(init, boot.device)  # raises if it cannot
 
 
 def _check_parametric(boot: Settings) -> None:
     objective, name = boot.embedder.objective(), type(boot.embedder).__name__
     if boot.fraction != 1.0 or boot.replace is not None or boot.unit not in (None, "answer"):
         raise InputError(
-            "parametric=True draws new answers to all questions instead of resampling: leave "
-            "out fraction, replace and unit."
+            "parametric=True draws new answers to all questions instead of resampling: omit "
+            "fraction, replace and unit."
         )
     if not objective.model.is_probability:
         raise InputError(
@@ -509,8 +508,8 @@ def _check_parametric(boot: Settings) -> None:
     if objective.penalty <= 0.0 and isinstance(boot.estimator, Embedder):
         raise InputError(
             f"parametric=True needs a penalty, such as {name}({objective.n_components}, "
-            "penalty=1/30): the maximum of the likelihood fits the noise too, and answers "
-            "drawn from it vary too little."
+            "penalty=1/30): the maximum of the likelihood overfits, and answers drawn from it vary "
+            "too little."
         )
 
 

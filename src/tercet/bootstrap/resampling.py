@@ -1,6 +1,6 @@
-"""Which answers a replicate of a bootstrap is made of (paper, section 3.2).
+"""Resampling answers into the replicates of a bootstrap, and fitting them (paper, section 3.2).
 
-A replicate is a list of rows of the comparisons, in which rows may repeat.
+A replicate is a list of rows of the comparisons, possibly repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tercet.running.memory import LARGEST_NUMBER
 Rows = NDArray[np.int64]
 Draw = Callable[[np.random.Generator], Rows]
 
-_HEAD = 1000  # rows of a replicate that are remembered
+_HEAD = 1000  # rows of a replicate that are cached
 
 UNITS = ("answer", "observer", "screen")
 
@@ -52,12 +52,12 @@ class Units(NamedTuple):
             return np.searchsorted(self.ends, units, side="right")
         sizes = np.diff(self.ends, prepend=0)[units]
         after = np.cumsum(sizes)
-        first = np.repeat(self.ends[units] - after, sizes)  # so that the places count on by one
+        first = np.repeat(self.ends[units] - after, sizes)
         return self.rows[first + np.arange(len(first))]
 
 
 def find_units(triplets: Triplets, unit: str) -> Units:
-    """Return the units of the answers; where weights are counts, every vote is an answer."""
+    """Return the units of the answers; if weights are counts, every vote is an answer."""
     if unit == "answer":
         if (counts := triplets.votes) is None:
             return Units(len(triplets))
@@ -76,23 +76,24 @@ def find_units(triplets: Triplets, unit: str) -> Units:
         number = np.unique(labels, return_inverse=True)[1].reshape(-1)
     sizes = np.bincount(number)
     if len(sizes) < 2:
-        raise InputError(f"unit={unit!r} needs two {unit}s or more, and all answers are from one.")
+        raise InputError(f"unit={unit!r} needs at least two {unit}s, and all answers are from one.")
     return Units(len(sizes), np.cumsum(sizes), np.argsort(number, kind="stable"))
 
 
 def sample_size(fraction: float, count: int, unit: str) -> int:
     """Return ⌊fraction · count⌋, at least one."""
-    # 0.29 is slightly less than 29/100, and still 29 of 100 are meant.
+    # In floating point 0.29 is slightly less than 29/100; it should still give 29 of 100.
     size = math.floor(fraction * count * (1.0 + 1e-12))
     if size < 1:
         raise InputError(
-            f"fraction={fraction:g} of {count} {unit}s is less than one {unit}; use a larger one."
+            f"fraction={fraction:g} of {count} {unit}s is less than one {unit}; use a larger "
+            "fraction."
         )
     return size
 
 
 def resample(units: Units, size: int, replace: bool) -> Draw:
-    """Draw so many units uniformly, with or without replacement."""
+    """Draw ``size`` units uniformly, with or without replacement."""
 
     def draw(rng: np.random.Generator) -> Rows:
         if replace:
@@ -103,12 +104,12 @@ def resample(units: Units, size: int, replace: bool) -> Draw:
 
 
 def draw_answers(probability: Floats, counts: Rows | None) -> Draw:
-    """Draw new answers to the same questions: rows t as they are, rows m + t turned around.
+    """Draw new answers to the same questions: row t as it is, or row m + t, its opposite.
 
     Parameters
     ----------
     probability : (m,) array
-        Of the answer "near".
+        Probability of the answer "near".
     counts : (m,) array, optional
         How often each question was asked; default once.
     """
@@ -125,9 +126,9 @@ def draw_answers(probability: Floats, counts: Rows | None) -> Draw:
 
 
 class Replicates(Sequence[Rows]):
-    """Rows of one replicate after the other, each drawn when asked for, from its own seed.
+    """The rows of replicates, each drawn on access from its own seed.
 
-    The first rows of those that were drawn are remembered, also by `only` some of them.
+    The first rows of those drawn are cached; subsets made by `only` share the cache.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class Replicates(Sequence[Rows]):
         self._heads = {} if heads is None else heads
 
     def only(self, numbers: Iterable[int]) -> Self:
-        """Some of them."""
+        """The replicates with these numbers."""
         return type(self)(self._draw, [self._seeds[k] for k in numbers], self._heads)
 
     def head(self, number: int) -> Rows:
@@ -167,19 +168,19 @@ class Replicates(Sequence[Rows]):
         return rows
 
 
-# --- replicates: fitted, or taken from a checkpoint ---------------------------------------------
+# --- fits of replicates, from a checkpoint if it has them ---------------------------------------
 
 
 Subsets = Replicates | Sequence[Blocks]
 
 
-_ALL, _REPLICATE = "all answers", "replicate"  # what a checkpoint calls them
+_ALL, _REPLICATE = "all answers", "replicate"  # their names in a checkpoint
 
 Shape = tuple[int, int]  # objects and dimensions
 
 
 def fit_once(checkpoint: Checkpoint, shape: Shape, fit: Callable[[], Fit]) -> Fit:
-    """The fit of all answers, or the one that was kept."""
+    """The fit of all answers, from the checkpoint if it is there."""
     return checkpoint.once(_ALL, 0, fit, Fit._asdict, lambda content: _restored(content, shape))
 
 
@@ -189,18 +190,18 @@ def fit_replicates(
     count: int,
     fit: Callable[[list[int]], Generator[Fit, None, None]],
 ) -> Generator[tuple[int, Fit], None, None]:
-    """The fits of the replicates with their numbers: those that were kept, then all others.
+    """The fits of the replicates with their numbers: those in the checkpoint, then all others.
 
     Parameters
     ----------
     checkpoint : Checkpoint
-        What it does not have yet is added as it comes.
+        New fits are added to it.
     shape : tuple of two ints
         Objects and dimensions of each.
     count : int
-        How many replicates there are.
+        Number of replicates.
     fit : callable
-        Takes the numbers of some replicates and gives their fits, in the same order.
+        Takes the numbers of some replicates and yields their fits, in the same order.
     """
     missing = []
     for number in range(count):
@@ -226,7 +227,7 @@ _KINDS = {
 
 
 def _restored(content: dict[str, Any], shape: Shape) -> Fit:
-    """A fit as it was kept; one that failed has any numbers. ValueError if it is no fit."""
+    """A fit from a checkpoint, failed ones included; ValueError if it is invalid."""
     fit = Fit(**content)
     embedding: Any = fit.embedding
     if not isinstance(embedding, np.ndarray) or embedding.dtype != np.float64:
@@ -239,12 +240,12 @@ def _restored(content: dict[str, Any], shape: Shape) -> Fit:
 
 
 class Outcome(NamedTuple):
-    """Which replicates are kept, and how many are what."""
+    """Replicates that are kept, and counts of failed, unconverged and separable ones."""
 
     kept: list[int]
     counts: dict[str, int]
-    reason: str  # why the first that did not converge stopped
-    void: bool = False  # whether a correction means nothing: no answer contradicts the map of all
+    reason: str  # why the first unconverged one stopped
+    void: bool = False  # correction is invalid: the map of all answers satisfies every one
 
 
 def classify(
@@ -253,7 +254,7 @@ def classify(
     triplets: Triplets | StreamedTriplets,
     subsets: Subsets,
 ) -> Outcome:
-    """Tell failed replicates from others, and unfinished ones from those without a maximum."""
+    """Sort out failed replicates, unconverged ones and those without a maximum."""
     kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
     separable = {
         k
@@ -272,7 +273,7 @@ def classify(
 
 
 def warn_about_replicates(outcome: Outcome, name: str, stacklevel: int = 2) -> None:
-    """Say what the user of the estimator of that name should know, in a warning or two."""
+    """Warn about failed, unconverged or separable replicates of the estimator of that name."""
     counts, messages = outcome.counts, []
     total = counts["replicates"]
     if outcome.void:
@@ -294,16 +295,16 @@ def warn_about_replicates(outcome: Outcome, name: str, stacklevel: int = 2) -> N
     if 2 * counts["separable"] > total:
         warnings.warn(
             f"in {counts['separable']} of {total} replicates {name} satisfies every answer, so "
-            "their size means nothing; with a penalty, such as 1/30, it does.",
+            "their size means nothing; add a penalty, such as penalty=1/30.",
             SeparableWarning,
             stacklevel=stacklevel,
         )
 
 
 def is_finite(fit: Fit) -> bool:
-    """Whether the fit gave an embedding at all, also of numbers that mean something."""
-    halves = 0.5 * LARGEST_NUMBER  # which stay within once they are centred
-    return math.isfinite(fit.loss) and bool((np.abs(fit.embedding) <= halves).all())
+    """Whether the loss is finite and no coordinate too large."""
+    limit = 0.5 * LARGEST_NUMBER  # so that centred coordinates stay below LARGEST_NUMBER
+    return math.isfinite(fit.loss) and bool((np.abs(fit.embedding) <= limit).all())
 
 
 def _satisfies(
@@ -311,7 +312,7 @@ def _satisfies(
 ) -> bool:
     if isinstance(answers, Triplets):
         assert isinstance(subsets, Replicates)
-        # Of many rows, one of the first is not satisfied; that spares drawing them all again.
+        # Usually one of the first rows is not satisfied, which avoids drawing them all again.
         some = satisfied(embedding, answers[subsets.head(number)]).all()
         return bool(some and satisfied(embedding, answers[subsets[number]]).all())
     replicate = subsets[number]

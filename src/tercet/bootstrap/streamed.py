@@ -1,8 +1,8 @@
-"""Replicates of answers on disk: which rows they are made of is drawn anew for every block.
+"""Replicates of answers on disk, resampled block by block.
 
-How many answers fall into each block is drawn once for a replicate; which ones, whenever the block
-is read, from a seed of the replicate and the block. The distribution is that of a replicate in
-memory, the random numbers are others, and no list of rows is ever held.
+The number of answers from each block is drawn once per replicate; which ones, whenever the block is
+read, from a seed of the replicate and the block. The distribution is that of a replicate in memory
+(with different random numbers), and no list of rows is ever stored.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tercet.running.provenance import seed_for
 
 __all__ = ["StreamReplicates", "fit_streams"]
 
-# NumPy draws hypergeometric numbers from less than 10**9; more answers are drawn in groups of
-# blocks, each group giving its share. With so many in each the difference cannot be seen.
+# NumPy's hypergeometric numbers are limited to 10**9 answers; more are drawn in groups of blocks,
+# with a fixed share per group. With groups this large the difference is negligible.
 GROUP = 500_000_000
 
 
@@ -39,12 +39,12 @@ class Resampled(NamedTuple):
 
     @property
     def n_objects(self) -> int:
-        """How many objects there are."""
+        """Number of objects."""
         return self.stream.n_objects
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return self.stream.n_blocks
 
     @property
@@ -53,7 +53,7 @@ class Resampled(NamedTuple):
         return 1.0 if self.stream.has_votes else self.stream.least_weight
 
     def read(self, number: int) -> tuple[NDArray[np.uint32], Floats]:
-        """The rows of a block that were drawn, and their weights."""
+        """The rows drawn from a block, and their weights."""
         comparisons, weights = self.stream.read(number)
         rng = np.random.default_rng(seed_for(self.entropy, *self.key, number))
         size, count = int(self.sizes[number]), len(comparisons)
@@ -80,7 +80,7 @@ def _draw_votes(rng: np.random.Generator, votes: Rows, size: int, replace: bool)
 
 
 class StreamReplicates(Sequence[Resampled]):
-    """The replicates of a stream, each made when asked for.
+    """The replicates of a stream, each drawn on access.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class StreamReplicates(Sequence[Resampled]):
     replace : bool
     entropy : int
     keys : sequence of tuple of int
-        One for each replicate: what its seeds are spawned under.
+        The spawn key of each replicate's seeds.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ def share_out(rng: np.random.Generator, units: Rows, size: int, replace: bool) -
     for number in np.unique(group):
         own = group == number
         seen += int(units[own].sum())
-        upto = size * seen // int(ends[-1])  # whole numbers of any size
+        upto = size * seen // int(ends[-1])  # Python integers do not overflow
         sizes[own] = rng.multivariate_hypergeometric(units[own], upto - drawn, method="marginals")
         drawn = upto
     return sizes
@@ -153,7 +153,7 @@ def fit_streams(
     numbers: Sequence[int],
     n_jobs: int | None,
 ) -> Generator[Fit, None, None]:
-    """Fit some replicates one after the other on all cores, or side by side on a joblib backend."""
+    """Fit replicates one at a time on all cores, or side by side on a joblib backend."""
     work = _Work(solver, replicates, seeds)
     if backend_is_chosen():
         return run_anywhere(_solve, work, numbers, n_jobs)

@@ -1,1 +1,1 @@
-"""How embeddings are computed: edges, compiled kernels, an optimiser, starts."""
+"""The optimisation of embeddings: edges, compiled kernels, L-BFGS, starts."""

@@ -1,4 +1,4 @@
-"""Many fits on whatever runs them: threads of this process, or a joblib backend that was chosen."""
+"""Running many fits: on threads of this process, or on a chosen joblib backend."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ S = TypeVar("S")
 I = TypeVar("I")
 R = TypeVar("R")
 
-_LOT = 8  # tasks a worker: more would be lost together, fewer would wait for each other
+_LOT = 8  # tasks per worker: more would be lost together, fewer would wait for each other
 
 
 def fit_anywhere(
@@ -47,8 +47,8 @@ def fit_anywhere(
     """Solve the problems of many subsets, as `fit_subsets` does, on the active joblib backend.
 
     Outside of ``joblib.parallel_config(backend=...)`` that is threads of this process, all cores by
-    default. Each subset has its own seed, so the result does not depend on where it was computed.
-    Subsets that are made when asked for are made where they are fitted.
+    default. Each subset has its own seed, so the result does not depend on where it is computed.
+    Lazily drawn subsets are drawn where they are fitted.
     """
     if not backend_is_chosen():
         return fit_subsets(solver, problem, subsets, seeds, n_jobs)
@@ -60,14 +60,14 @@ def fit_anywhere(
 
 
 def joined(lists: Generator[list[R], None, None]) -> Generator[R, None, None]:
-    """What is in the lists, one after the other."""
+    """The items of the lists, in order."""
     with closing(lists):
         for some in lists:
             yield from some
 
 
 class _Work(NamedTuple):
-    """What every batch needs."""
+    """What all batches share."""
 
     solver: Solver
     problem: Problem
@@ -82,9 +82,9 @@ def _solve_batches(work: _Work, spans: Sequence[slice]) -> list[Fit]:
 
 
 def _grouped(spans: Sequence[slice], n_comparisons: int, n_workers: int) -> list[Sequence[slice]]:
-    """Let a task be up to four short batches where every worker has many: on Dask one costs 4 ms.
+    """Combine up to four short batches in a task if workers have many: on Dask a task costs 4 ms.
 
-    Then a task is still well under a second, so that little is lost with a worker.
+    A task still takes well under a second, so little is lost with a worker.
     """
     work = n_comparisons * max((span.stop - span.start for span in spans), default=1)
     size = max(1, min(4 * LARGE // max(1, work), 4, len(spans) // (16 * max(1, n_workers))))
@@ -101,18 +101,18 @@ def backend_is_chosen() -> bool:
 
 
 def count_own_threads(n_jobs: int | None) -> int:
-    """How many threads this process uses: ``n_jobs``, unless those are a chosen backend's."""
+    """Number of threads of this process: ``n_jobs``, unless it is for a chosen backend."""
     return count_threads(None if backend_is_chosen() else n_jobs)
 
 
 def count_workers(n_jobs: int | None) -> int:
-    """How many tasks the active joblib backend runs side by side."""
+    """Number of tasks that the active joblib backend runs in parallel."""
     if (client := getattr(get_active_backend()[0], "client", None)) is not None:
         require_running(client)
     try:
         return int(effective_n_jobs(n_jobs))
     except (TimeoutError, OSError) as error:  # Dask without workers, or without a scheduler
-        raise TercetError(f"the chosen joblib backend runs nothing: {error}") from error
+        raise TercetError(f"the chosen joblib backend has no workers: {error}") from error
 
 
 def run_anywhere(
@@ -125,26 +125,26 @@ def run_anywhere(
 ) -> Generator[R, None, None]:
     """Call ``function(shared, item)`` for every item on the active joblib backend.
 
-    Where that is other processes, ``shared`` goes to each of them once, not once per item, and a
+    If that is other processes, ``shared`` is sent to each of them once, not once per item, and a
     call there uses one thread and no backend of its own.
 
     Parameters
     ----------
     function : callable
     shared : object
-        Large data, such as tuples of arrays; as `Shared` where the next call shares them too.
+        Large data, such as tuples of arrays; as `Shared` if the next call uses them too.
     items : iterable
-        Small ones: each travels with its call.
+        Small data, sent with each call.
     n_jobs : int, optional
-        The backend's own.
+        The backend's n_jobs.
     in_order : bool
-        Whether results come in the order of the items, or as they are known.
+        Whether to yield results in the order of the items, or as they are completed.
     """
     backend = get_active_backend()[0]
     whole: Shared[S] = shared if isinstance(shared, Shared) else Shared(shared)
     if (client := getattr(backend, "client", None)) is not None:
         patience = backend.wait_for_workers_timeout or 0.0
-        with backend.retrieval_context():  # a worker that waits makes room for those it waits for
+        with backend.retrieval_context():  # a waiting worker yields to the tasks it waits for
             yield from run_on_dask(
                 client, patience, _Call(function), whole.payload, items, in_order
             )
@@ -175,19 +175,19 @@ def _in_parallel(
             yield from _in_lots(parallel, calls, _LOT * count_workers(n_jobs))
     except TerminatedWorkerError as error:
         raise TercetError(
-            "a process was ended from outside, perhaps for lack of memory; use fewer jobs."
+            "a worker process was killed, perhaps for lack of memory; use fewer jobs."
         ) from error
 
 
 def _as_they_come(parallel: Parallel, calls: Iterable[Any]) -> Generator[Any, None, None]:
     results = parallel(calls)
     with _closed_quietly(results):
-        for result in results:  # noqa: UP028 (joblib would be told of an end before we are)
+        for result in results:  # noqa: UP028 (with yield from, joblib would be closed first)
             yield result
 
 
 def _in_lots(parallel: Parallel, calls: Iterable[Any], size: int) -> Generator[Any, None, None]:
-    """For backends that hand over nothing before the end, which would keep nothing till then."""
+    """Yield results in lots, for backends that return nothing before the end of a run."""
     todo = iter(calls)
     with parallel:
         while lot := list(islice(todo, size)):
@@ -196,7 +196,7 @@ def _in_lots(parallel: Parallel, calls: Iterable[Any], size: int) -> Generator[A
 
 @contextmanager
 def _closed_quietly(results: Any) -> Iterator[None]:
-    """Cancel what is left without joblib's warning: whoever asked was interrupted, or failed."""
+    """Cancel remaining tasks without joblib's warning, after an interruption or an error."""
     try:
         yield
     finally:
@@ -223,22 +223,22 @@ def _on_one_thread(function: Callable[[S, I], R], shared: S, item: I) -> R:
         return function(shared, item)
 
 
-# --- data and memory of workers: packed once, unpacked once in each process ---------------------
+# --- data for workers: packed once, unpacked once in each process -------------------------------
 
 
 V = TypeVar("V")
 
-_KEPT = 2  # so many at most in a process, those used last
+_KEPT = 2  # most recently used payloads cached in a process
 _opened: dict[str, Any] = {}
 _lock = Lock()  # threads of a worker start together
 
-# Names and numbers of glibc's malloc.h; the second limit is the highest that it allows.
+# From glibc's malloc.h; the second limit is the largest it allows.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _LIMITS = {_TRIM_THRESHOLD: 64 << 20, _MMAP_THRESHOLD: 32 << 20}
 
 
 class Payload:
-    """Packed data, and a name that no other has."""
+    """Packed data with a unique name."""
 
     def __init__(self, data: NDArray[np.uint8], name: str) -> None:
         self.data = data
@@ -246,7 +246,7 @@ class Payload:
 
 
 class Shared(Generic[V]):
-    """Data that several runs share: packed at most once, and not again for the next run."""
+    """Data shared by several runs, packed at most once."""
 
     def __init__(self, value: V) -> None:
         self.value = value
@@ -258,14 +258,14 @@ class Shared(Generic[V]):
 
 
 def pack(value: Any) -> Payload:
-    """Pack whatever can be pickled, functions of an interactive session included."""
-    # From protocol 5 on, arrays that are read-only here would be so there.
+    """Pack anything that can be pickled, including functions of an interactive session."""
+    # From protocol 5 on, read-only arrays would stay read-only.
     text = cloudpickle.dumps(value, protocol=4)
     return Payload(np.frombuffer(text, dtype=np.uint8), uuid4().hex)
 
 
 def unpack(payload: Payload) -> Any:
-    """Return the data; only the first time in this process are they unpacked."""
+    """Return the data, unpacked once per process."""
     with _lock:
         known = payload.name in _opened
         value = _opened.pop(payload.name) if known else pickle.loads(payload.data.data)
@@ -277,23 +277,23 @@ def unpack(payload: Payload) -> Any:
 
 @cache
 def keep_freed_memory() -> None:
-    """Let this process keep up to 64 MB of freed memory; without effect where there is no glibc.
+    """Let this process keep up to 64 MB of freed memory; no effect without glibc.
 
-    A fit of 200 000 comparisons needs some 16 MB. A young process hands them back to the system
-    after every fit, and Dask tells its workers to, so that getting them again, page by page, took a
-    sixth to a quarter of the time.
+    A fit of 200 000 comparisons needs about 16 MB. A new process returns them to the system after
+    every fit, and Dask makes its workers do so; allocating them again, page by page, took a sixth
+    to a quarter of the time.
     """
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
         for name, limit in _LIMITS.items():
             library.mallopt(name, limit)
 
 
-# --- a Dask cluster that loses workers, or all of them ------------------------------------------
+# --- Dask clusters, which may lose some or all workers ------------------------------------------
 
 
 _placed: WeakKeyDictionary[Payload, Any] = WeakKeyDictionary()  # futures of payloads in use
 
-_LOOK = 0.5  # seconds between two looks whether anybody is still there
+_LOOK = 0.5  # seconds between checks that the cluster is alive
 
 
 def run_on_dask(
@@ -310,12 +310,12 @@ def run_on_dask(
     ----------
     client : distributed.Client
     patience : float
-        Seconds without any worker, after which it is an error.
+        Seconds without any worker before an error is raised.
     function : callable
     payload : Payload
     items : iterable
     in_order : bool
-        Whether results come in the order of the items, or as they are known.
+        Whether to yield results in the order of the items, or as they are completed.
     """
     import dask
 
@@ -346,7 +346,7 @@ def run_on_dask(
 
 
 def _place(client: Any, payload: Payload) -> Any:
-    """Where on the cluster the data are; those of a run before are there still."""
+    """The future of the data on the cluster, sent there once."""
     data = _placed.get(payload)
     if data is None or data.client is not client:
         data = _placed[payload] = client.submit(_same, payload, pure=False)
@@ -354,24 +354,24 @@ def _place(client: Any, payload: Payload) -> Any:
 
 
 def require_running(client: Any) -> None:
-    """Raise an error at once where Dask's own calls would try for half a minute."""
+    """Raise an error at once; Dask's own calls would retry for half a minute."""
     if client.status != "running":
         raise TercetError(_GONE)
 
 
 class _Task:
-    """A function whose first argument comes by name, and last."""
+    """A function with its first argument passed last, by name."""
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
-        self.__name__ = "tercet"  # as Dask's dashboard calls it
+        self.__name__ = "tercet"  # its name on Dask's dashboard
 
     def __call__(self, item: Any, payload: Payload) -> Any:
         return self.function(payload, item)
 
 
 class _Watch:
-    """Looks whether the cluster is still there."""
+    """Checks that the cluster is alive."""
 
     def __init__(self, client: Any, patience: float) -> None:
         self.client = client
@@ -379,11 +379,11 @@ class _Watch:
         self.seen = time.monotonic()
 
     def saw_work(self) -> None:
-        """Somebody must be there."""
+        """Record that a worker is alive."""
         self.seen = time.monotonic()
 
     def look(self) -> None:
-        """Raise an error where the scheduler, or for too long every worker, is gone."""
+        """Raise an error if the scheduler is gone, or all workers for too long."""
         require_running(self.client)
         try:
             alive = bool(self.client.ncores())
@@ -394,7 +394,7 @@ class _Watch:
         elif time.monotonic() - self.seen > self.patience:
             raise TercetError(
                 f"the Dask cluster has had no worker for {self.patience:g} s. Start workers and "
-                "run again; to wait longer for them, say "
+                "run again; to wait longer for them, use "
                 "parallel_config(backend='dask', wait_for_workers_timeout=3600)."
             )
 
@@ -407,8 +407,8 @@ def _result(future: Any, watch: _Watch) -> Any:
             return future.result(timeout=_LOOK)
         except KilledWorker as error:
             raise TercetError(
-                "a task was tried on several Dask workers, and all of them were ended, perhaps "
-                "for lack of memory. Give every worker more, or start fewer on a machine."
+                "a task was tried on several Dask workers, and all of them were killed, perhaps "
+                "for lack of memory. Give every worker more memory, or start fewer per machine."
             ) from error
         except CancelledError as error:
             raise TercetError(_GONE) from error
@@ -423,6 +423,6 @@ def _same(payload: Payload) -> Payload:
 
 
 _GONE = (
-    "the Dask cluster is gone: its scheduler does not answer any more. Start it again, make a new "
+    "the Dask cluster is gone: its scheduler no longer answers. Start it again, make a new "
     "Client, and run again."
 )

@@ -1,7 +1,7 @@
-"""Comparisons read a block at a time, because memory need not hold them all.
+"""Comparisons read block by block, so that they need not fit into memory.
 
-Every evaluation is one pass over the blocks. Few objects in many dimensions have a table of all
-their pairs, into which a block is numbered as it comes; otherwise the points themselves are used.
+Every evaluation is one pass over the blocks. With few objects in many dimensions there is a table
+of all pairs, into which each block is numbered; otherwise the points are used directly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tercet.engine.problem import Index
 from tercet.engine.starts import INVARIANT, lanczos_steps, multiply, normalise, remove, ritz_points
 from tercet.models.base import Array
 
-# A table of all pairs pays for up to so many objects a dimension. Measured on one core, ns a
+# Objects per dimension up to which a table of all pairs is faster. Measured on one core, ns per
 # triplet by points and by the table: 1000 objects in 2 dimensions 8 and 11, in 10 dimensions 25 and
 # 11; 2000 in 10 dimensions 26 and 31, in 20 dimensions 38 and 40. Ten tables of 2000 are 160 MB.
 TABLE_PER_COMPONENT, TABLE_OBJECTS = 100, 2000
@@ -27,15 +27,15 @@ TABLE_PER_COMPONENT, TABLE_OBJECTS = 100, 2000
 
 @runtime_checkable
 class Blocks(Protocol):
-    """Comparisons that are read block by block, the same ones every time."""
+    """Comparisons read block by block; every read gives the same ones."""
 
     @property
     def n_objects(self) -> int:
-        """How many objects there are."""
+        """Number of objects."""
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
 
     @property
     def least_weight(self) -> float:
@@ -80,7 +80,7 @@ def loss_over_blocks(
 
 @inline
 def _place(n: int, first: np.uint32, second: np.uint32) -> int:
-    """Where a pair stands among all pairs i < j, in the order of ``np.triu_indices(n, 1)``."""
+    """Number of a pair among all pairs i < j, in the order of ``np.triu_indices(n, 1)``."""
     i, j = int(min(first, second)), int(max(first, second))
     return i * n + j - (i + 1) * (i + 2) // 2
 
@@ -131,8 +131,8 @@ def spectral_start_of_blocks(
 ) -> Array:
     """The points (n, d) of `spectral_start`, by Lanczos steps.
 
-    Where there is a table of all pairs, the signed counts are gathered in one pass; otherwise each
-    step is a pass.
+    With a table of all pairs, the signed counts are collected in one pass; otherwise each step is a
+    pass.
     """
     n = blocks.n_objects
     degree = _sum_blocks(blocks, _add_degrees, n, run)
@@ -172,7 +172,7 @@ def _signed_counts(blocks: Blocks, run: Map) -> Callable[[Array], Array]:
 
 
 def _sum_blocks(blocks: Blocks, add: Callable[..., None], size: int, run: Map) -> Array:
-    """Sum (size,) of what ``add(comparisons, weights, out)`` adds for every block."""
+    """Sum (size,) over blocks of what ``add(comparisons, weights, out)`` adds to out."""
 
     def part(span: slice) -> Array:
         out = np.zeros(size)
@@ -187,13 +187,13 @@ def _sum_blocks(blocks: Blocks, add: Callable[..., None], size: int, run: Map) -
 
 
 def all_pairs(n_objects: int) -> Index:
-    """All pairs i < j, in the order in which `number_pairs` counts them."""
+    """All pairs i < j, in the order of `number_pairs`."""
     return np.stack(np.triu_indices(n_objects, 1), axis=1).astype(np.uint32)
 
 
 @jit
 def _add_degrees(comparisons: Index, weights: Array, degree: Array) -> None:
-    """Add how often each object is an end of a pair; an anchor is one of both its pairs."""
+    """Add how often each object is in a pair; an anchor is in two."""
     last = comparisons.shape[1] - 1
     third = 0 if last == 2 else 2
     for t in range(len(comparisons)):

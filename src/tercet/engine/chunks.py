@@ -19,7 +19,7 @@ from tercet.models.base import Array
 CHUNKS = 8
 
 Add = Callable[[Array, Array], float]
-Map = Callable[..., Iterable[Any]]  # of a pool of threads, or Python's own
+Map = Callable[..., Iterable[Any]]  # of a thread pool, or the built-in one
 
 
 def loss_in_chunks(
@@ -42,7 +42,7 @@ def loss_in_chunks(
 
 
 def with_penalty(penalty: float, add: Add) -> Add:
-    """The loss whose chunks ``add`` sums, and the penalty on the sum of squares."""
+    """The loss computed by ``add``, plus the penalty on the sum of squares."""
 
     def loss(X: Array, gradient: Array) -> float:
         gradient[:] = 0.0
@@ -71,7 +71,7 @@ def sum_rows(rows: Callable[[slice, Array, Array], float], size: int, run: Map) 
 def sum_edges(
     slopes: Callable[[slice, Array, Array], float], edges: Index, size: int, run: Map
 ) -> Add:
-    """Edge form: ``slopes(span, lengths, w)`` adds the slopes of a chunk to w, returns its loss."""
+    """Edge form: ``slopes(span, lengths, w)`` adds a chunk's derivatives to w, returns its loss."""
 
     def chunk(span: slice, own_w: Array) -> float:
         own_w[:] = 0.0
@@ -94,13 +94,13 @@ def sum_edges(
         return total
 
     lengths, w = np.empty(len(edges)), np.empty(len(edges))
-    # Chunks that come one after the other share their place, which stays in the cache.
+    # Consecutive chunks share a buffer, which stays in the cache.
     own = [np.empty_like(w)] * CHUNKS if run is map else list(np.empty((CHUNKS, len(w))))
     edge_spans = spans(len(edges))
     return add
 
 
 def spans(size: int) -> list[slice]:
-    """Cut so many rows, edges or blocks into chunks."""
+    """Cut ``size`` rows, edges or blocks into chunks."""
     cuts = np.linspace(0, size, CHUNKS + 1).astype(int).tolist()
     return [slice(a, b) for a, b in pairwise(cuts)]

@@ -1,4 +1,4 @@
-"""Whole fits as compiled code: a thread that makes many of them needs the interpreter once."""
+"""Whole fits as compiled code, so that a thread with many fits rarely needs the interpreter."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def descend_subsets(
     """Fit subsets of the rows, each from several starts, and write the best of each.
 
     Subset k is ``rows[cuts[k]:cuts[k + 1]]`` and its starts come from the normal numbers
-    ``draws[k]`` (n_init, d, n). Written are ``points[k]`` (n, d), ``losses[k]``, and ``notes[k]``:
-    the iterations, and why the best run stopped.
+    ``draws[k]`` (n_init, d, n). Writes ``points[k]`` (n, d), ``losses[k]``, and ``notes[k]``: the
+    number of iterations, and why the best run stopped.
     """
     for k in range(len(cuts) - 1):
         subset = take(problem, rows[cuts[k] : cuts[k + 1]])

@@ -1,4 +1,4 @@
-"""Minimise the loss: once, from several starts, or for many subsets side by side on threads."""
+"""Minimise the loss: once, from several starts, or for many subsets in parallel on threads."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tercet.running.threads import count_threads, threads_at_most
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
 
-# On a line single runs get stuck, and a small world's run takes well under a millisecond: so many
-# runs times objects are affordable.
+# In one dimension single runs get stuck, and a run of few objects takes well under a millisecond:
+# this many runs times objects are affordable.
 RUNS_TIMES_OBJECTS = 1000
-LARGE = 200_000  # comparisons or objects; from here on one evaluation is spread over threads
-_WORTH_A_TASK = LARGE // 16  # comparisons to fit; fewer would cost more on their way to a worker
+LARGE = 200_000  # comparisons or objects from which one evaluation uses several threads
+_WORTH_A_TASK = LARGE // 16  # comparisons in a task; fewer would cost more to send to a worker
 
-_all_threads = Lock()  # large fits side by side would each open as many threads as there are cores
+_all_threads = Lock()  # parallel large fits would each open as many threads as there are cores
 
 
 class Objective(NamedTuple):
@@ -48,7 +48,7 @@ class Objective(NamedTuple):
 
     @property
     def arguments(self) -> tuple[int, float, float, float]:
-        """What the compiled kernels take."""
+        """Arguments of the compiled kernels."""
         p, q = self.model.constants(self.n_components)
         return code_of(self.model), float(p), float(q), float(self.penalty)
 
@@ -59,10 +59,10 @@ class Objective(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How to search for the minimum.
+    """Settings of the search for the minimum.
 
-    The first of ``n_init`` runs starts as said, all others at random. By default there is one run,
-    and for up to 500 objects on a line 1000 / n of them, but not more than 50.
+    The first of ``n_init`` runs uses ``start``, all others random starts. By default there is one
+    run, and for up to 500 objects in one dimension 1000 / n, at most 50.
     """
 
     start: str = "spectral"
@@ -72,7 +72,7 @@ class Options(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """One minimised loss, and in words why the search stopped."""
+    """A minimum of the loss, with the reason in words why the search stopped."""
 
     embedding: Array
     loss: float
@@ -83,7 +83,7 @@ class Fit(NamedTuple):
 
 
 class Solver(Protocol):
-    """Whatever turns the comparisons of a problem into a fit."""
+    """Fits the comparisons of a problem."""
 
     def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons."""
@@ -92,7 +92,7 @@ class Solver(Protocol):
         """Fit subsets of the rows, one after the other, each with its own seed."""
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
-        """How many of so many subsets to take at once, with so many workers."""
+        """Number of subsets per batch, for ``count`` subsets and ``n_workers`` workers."""
 
 
 def evaluate(objective: Objective, problem: Problem | Blocks, X: Array) -> tuple[float, Array]:
@@ -132,16 +132,16 @@ def minimise(
 
 
 def _is_large(size: int, n_objects: int) -> bool:
-    """Whether so many comparisons or objects are worth all threads.
+    """Whether a problem of this size should use all threads.
 
-    A whole fit of them as one compiled call would also be deaf to an interruption for minutes.
+    As one compiled call, its fit could not be interrupted for minutes.
     """
     return max(size, n_objects) >= LARGE
 
 
 @contextmanager
 def _threads(n_threads: int | None = None) -> Iterator[Map]:
-    """A ``map`` on all threads, which nobody else uses meanwhile; one thread needs no pool."""
+    """A ``map`` with exclusive use of all threads; one thread needs no pool."""
     if (count := count_threads(n_threads)) == 1:
         yield map
         return
@@ -165,7 +165,7 @@ def _least_weight(problem: Problem | Blocks) -> float:
 def describe_fit(
     objective: Objective, X: Array, loss: float, n_iter: int, status: int, max_iter: int
 ) -> Fit:
-    """What the optimiser found, and in words why it stopped."""
+    """The result of the optimiser as a `Fit`."""
     separable = status == lbfgs.AT_FLOOR and objective.model.is_probability
     converged = status in (lbfgs.CONVERGED, lbfgs.AT_FLOOR) and not separable
     reason = _REASONS[status].format(max_iter=max_iter)
@@ -173,23 +173,23 @@ def describe_fit(
 
 
 _REASONS = {
-    lbfgs.CONVERGED: "converged: further steps promise no visible decrease of the loss",
+    lbfgs.CONVERGED: "converged: further steps would not decrease the loss noticeably",
     lbfgs.AT_FLOOR: "every comparison is satisfied",
-    lbfgs.STALLED: "stopped: no step downhill lowers the loss, as at a corner where points meet",
+    lbfgs.STALLED: "stopped: no descent step lowers the loss, as at a corner where points meet",
     lbfgs.AT_LIMIT: "stopped at the limit of {max_iter} iterations",
     lbfgs.NOT_FINITE: "failed: the loss at the start is not a finite number",
 }
 
 
 class Descent(NamedTuple):
-    """Solver that walks downhill from ``n_init`` starts, or from ``init`` alone."""
+    """Solver that minimises from ``n_init`` starts, or from ``init`` alone."""
 
     objective: Objective
     options: Options = Options()
     init: Array | None = None
 
     def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
-        """Fit all comparisons; a large problem is spread over threads."""
+        """Fit all comparisons; a large problem uses several threads."""
         if isinstance(problem, Problem) and self._is_compiled(problem, len(problem.comparisons)):
             rows = np.arange(len(problem.comparisons))
             return self._solve_compiled(problem, [rows], [rng])[0]
@@ -212,11 +212,11 @@ class Descent(NamedTuple):
         return [self.solve(part, rng) for part, rng in zip(parts, rngs, strict=True)]
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
-        """How many of so many subsets to take at once, with so many workers."""
+        """Number of subsets per batch, for ``count`` subsets and ``n_workers`` workers."""
         return share(problem, count, n_workers)
 
     def count_starts(self, n_objects: int) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         if self.options.n_init is not None or self.objective.n_components > 1:
             return self.options.n_init or 1
         return min(50, max(1, RUNS_TIMES_OBJECTS // n_objects))
@@ -259,7 +259,7 @@ class Descent(NamedTuple):
         models = self.objective.model.rounded()
         if not models:
             return minimise(self.objective, problem, start, self.options)
-        # Follow the minimum while a rounded corner sharpens, and report the corner itself.
+        # Follow the minimum as the rounded corner sharpens, and report the loss with the corner.
         n_iter, X = 0, start
         for model in models:
             fit = minimise(self.objective._replace(model=model), problem, X, self.options)
@@ -292,10 +292,10 @@ def fit_subsets(
     seeds: Seeds,
     n_threads: int | None = None,
 ) -> Generator[Fit, None, None]:
-    """Solve the problems of many subsets of the rows (repeats allowed), side by side on threads.
+    """Fit many subsets of the rows (repeats allowed), in parallel on threads.
 
-    The fits come in order, as they are known. Each subset has its own seed, so the result does not
-    depend on the number of threads. The sequence may make a subset when it is asked for it.
+    Fits are yielded in order. Each subset has its own seed, so the result does not depend on the
+    number of threads. The sequence of subsets may be lazy.
     """
     if len(subsets) != len(seeds):
         raise InputError(f"there are {len(subsets)} subsets but {len(seeds)} seeds.")
@@ -303,7 +303,7 @@ def fit_subsets(
     n_threads = min(most, len(subsets))
 
     def batch(span: slice) -> list[Fit]:
-        with threads_at_most(most):  # of a fit that is spread over threads itself
+        with threads_at_most(most):  # in each fit that uses several threads itself
             return solver.solve_subsets(problem, subsets[span], seeds[span])
 
     return _on_threads(batch, batches(solver, problem, len(subsets), n_threads), n_threads)
@@ -312,7 +312,7 @@ def fit_subsets(
 def _on_threads(
     batch: Callable[[slice], list[Fit]], spans: Sequence[slice], n_threads: int
 ) -> Generator[Fit, None, None]:
-    """The fits of batches; whoever wants no more of them has the rest cancelled."""
+    """The fits of batches; closing the generator cancels the rest."""
     if n_threads <= 1:
         for span in spans:
             yield from batch(span)
@@ -326,16 +326,15 @@ def _on_threads(
 
 
 def batches(solver: Solver, problem: Problem, count: int, n_workers: int) -> list[slice]:
-    """Share subsets among workers."""
+    """Divide subsets among workers."""
     size = solver.batch_size(problem, count, n_workers)
     return [slice(k, k + size) for k in range(0, count, size)]
 
 
 def share(problem: Problem, count: int, n_workers: int) -> int:
-    """Size of a batch: short work in one batch a worker, long work in small batches.
+    """Size of a batch: short work in one batch per worker, long work in small batches.
 
-    Small batches share the work evenly, hold few rows in memory, and little is lost with a
-    worker.
+    Small batches balance the load, need little memory, and little is lost with a worker.
     """
     work = count * len(problem.comparisons)
     number = max(work // LARGE, min(4 * n_workers, max(n_workers, work // _WORTH_A_TASK)))
@@ -343,9 +342,9 @@ def share(problem: Problem, count: int, n_workers: int) -> int:
 
 
 def floor_of(objective: Objective) -> float:
-    """Loss, relative to the smallest weight, at which nothing is left to gain.
+    """Loss, relative to the smallest weight, at which the search stops.
 
-    Below log 2 times the smallest weight, STE satisfies every comparison (one that is not satisfied
-    alone costs log 2), so a larger copy of the same map fits better still and no maximum exists.
+    Below log 2 times the smallest weight, STE satisfies every comparison (a single one that is not
+    satisfied costs log 2), so a larger copy of the same map fits better and no maximum exists.
     """
     return 0.0 if objective.penalty > 0.0 else objective.model.floor

@@ -1,8 +1,8 @@
 """Value and gradient of the loss of an embedding, compiled.
 
-Comparisons are taken a block at a time: read distances, evaluate the model as one vector loop, add
-its slopes where they belong. In the edge form the slopes gather into one weight w per edge and the
-gradient is a graph Laplacian times the points: for every edge, +-2 w (x_i - x_j).
+Comparisons are processed block by block: read distances, evaluate the model as one vector loop, add
+up its derivatives. In the edge form these add up to one weight w per edge and the gradient is a
+graph Laplacian times the points: for every edge, +-2 w (x_i - x_j).
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ BLOCK = 256
 
 Kernel = Callable[..., None]
 
-_MODELS = tuple(known_models().values())  # compiled code knows a model by its place here
+_MODELS = tuple(known_models().values())  # compiled code identifies a model by its index here
 _STE = _MODELS.index(STEModel)
 
 
 def code_of(model: Model) -> int:
-    """The code by which compiled code knows a model; an error where it would compute another."""
+    """The index by which compiled code identifies a model; an error for any other class."""
     kind = type(model)
     for code, known in enumerate(_MODELS):
         if kind.kernel is known.kernel and kind.loss is known.loss:
             return code
     names = ", ".join(known.__name__ for known in _MODELS)
     raise InputError(
-        f"{kind.__name__} is no model that the engine can fit; it knows {names}. To add a model "
-        "takes a file with its compiled kernel and a line in tercet/models/__init__.py (and its "
-        "twin in tercet/accelerator/models.py for a GPU): see CONTRIBUTING.md."
+        f"{kind.__name__} is not a model that the engine can fit; it has {names}. To add a model, "
+        "write a file with its compiled kernel and a line in tercet/models/__init__.py (and for a "
+        "GPU its JAX version in tercet/accelerator/models.py): see CONTRIBUTING.md."
     )
 
 
 def _choice(kernels: Sequence[Kernel], code: int = 0) -> Kernel:
-    """Compile the choice of a kernel by its code: the first of these, or one of the others."""
+    """Compile the dispatch to a kernel by its code: the first of these, or one of the others."""
     if not kernels:
         return inline(_no_model)
     kernel, others = kernels[0], _choice(kernels[1:], code + 1)
 
-    @inline  # its callers are kept on disk: what is made anew in every process cannot be
+    @inline  # because its callers are cached on disk, and a function made at run time cannot be
     def choose(
         wanted: int,
         p: float,
@@ -69,7 +69,7 @@ def _choice(kernels: Sequence[Kernel], code: int = 0) -> Kernel:
 def _no_model(
     code: int, p: float, q: float, near: Array, far: Array, loss: Array, d_near: Array, d_far: Array
 ) -> None:
-    """Nothing: `code_of` refuses other models before."""
+    """Never called: `code_of` rejects other models."""
 
 
 # Evaluates the model with a code on arrays of squared distances:
@@ -87,7 +87,7 @@ def squared_distance(dimension: int, X: Array, i: int, j: int) -> float:
     return total
 
 
-# Each of the inlined loops below is compiled for one, two, three and five dimensions and for any.
+# Each of the inlined loops below is compiled for 1, 2, 3 and 5 dimensions and for any number.
 
 
 @inline_sums
@@ -121,11 +121,10 @@ def edge_weights(
     lengths: Array,
     w: Array,
 ) -> tuple[float, float]:
-    """Add the slopes of the loss by the squared lengths into w; return the loss.
+    """Add the derivatives of the loss by the squared lengths to w; return the loss.
 
-    With a lapse rate an answer is a coin's with that probability: p becomes (1 - lapse) p +
-    lapse / 2. The second number returned is the slope of the loss by the lapse rate, zero when
-    there is none.
+    With a lapse rate, that share of answers is random: p becomes (1 - lapse) p + lapse / 2. The
+    second number returned is the derivative of the loss by the lapse rate, zero if there is none.
     """
     buffers = np.ones((5, BLOCK))
     x, y, loss, d_near, d_far = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
@@ -139,7 +138,7 @@ def edge_weights(
             y[t] = lengths[j[t]]
         model_loss(code, p, q, x, y, loss, d_near, d_far)
         if lapse > 0.0:
-            # The slopes by the lapse rate go where the distances, no longer needed, were.
+            # Derivatives by the lapse rate overwrite the distances, which are no longer needed.
             _mix(lapse, loss, d_near, d_far, x)
             for t in range(size):
                 by_lapse += x[t] * (weights[start + t] if len(weights) > 0 else 1.0)
@@ -164,9 +163,9 @@ def edge_loss(
     lengths: Array,
     limit: float,
 ) -> float:
-    """Loss of edges of these squared lengths, without slopes.
+    """Loss of edges of these squared lengths, without derivatives.
 
-    No loss is negative, so what exceeds the limit on the way is returned as it is then.
+    No loss is negative, so a partial sum above the limit is returned at once.
     """
     buffers = np.ones((5, BLOCK))
     x, y, loss, d_near, d_far = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
@@ -208,7 +207,7 @@ def _ste_factors(near: Array, far: Array, whole: Array, factor: Array) -> None:
 
 @jit
 def _mix(lapse: float, loss: Array, d_near: Array, d_far: Array, by_lapse: Array) -> None:
-    """Turn the loss -log p and its slopes into those of (1 - lapse) p + lapse / 2."""
+    """Turn the loss -log p and its derivatives into those of (1 - lapse) p + lapse / 2."""
     for t in range(len(loss)):
         probability = exp(-loss[t])
         mixed = (1.0 - lapse) * probability + 0.5 * lapse
@@ -240,7 +239,7 @@ def _add_laplacian(dimension: int, X: Array, edges: Index, w: Array, gradient: A
 
 @jit
 def add_laplacian(X: Array, edges: Index, w: Array, gradient: Array) -> None:
-    """Add 2 w (x_i - x_j) to row i, and take it from row j, for every edge."""
+    """Add 2 w (x_i - x_j) to row i and subtract it from row j, for every edge."""
     if X.shape[1] == 1:
         _add_laplacian(1, X, edges, w, gradient)
     elif X.shape[1] == 2:

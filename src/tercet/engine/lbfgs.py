@@ -1,8 +1,8 @@
 """Limited-memory BFGS with a line search for the strong Wolfe conditions, compiled.
 
-The optimiser asks to be told the loss: `advance` takes the loss and gradient at the current point
-and moves on to the next point to try. So one definition serves a compiled loop over a small problem
-and a loop that spreads a large problem over threads. (Nocedal & Wright 2006, algorithms 7.4 and
+The caller evaluates the loss: `advance` takes the loss and gradient at the current point and moves
+to the next point to try. So one definition serves a compiled loop over a small problem and a loop
+that evaluates a large problem on several threads. (Nocedal & Wright 2006, algorithms 7.4 and
 3.5-3.6; the acceptance at rounding level is Hager & Zhang's 2005 approximate Wolfe condition.)
 """
 
@@ -19,7 +19,7 @@ from tercet.models.base import Array
 
 MEMORY = 10
 
-# What `advance` answers.
+# Status returned by `advance`.
 EVALUATE, CONVERGED, AT_FLOOR, STALLED, AT_LIMIT, NOT_FINITE = 0, 1, 2, 3, 4, 5
 
 # The optimiser's numbers: losses, slopes along the direction, and the bracket of the line search.
@@ -34,16 +34,16 @@ ARMIJO, CURVATURE = 1e-4, 0.9
 ROUNDING = 1e-11  # losses that differ relatively by less are equal up to rounding
 FLAT = 300.0  # times the root of the tolerance: 0.01 at the default, see `_is_flat`
 MAX_TRIALS = 30
-LEAST_CURVATURE = 1e-14  # times the square of the change of gradient, for a step to be remembered
+LEAST_CURVATURE = 1e-14  # times the square of the change of gradient, for a step to be stored
 INNER, OUTER = 0.1, 0.9  # of a bracket: where a trial step may lie in it
 GROWTH = 4.0  # of the trial step while there is no bracket
 FIRST_MOVE = 0.1  # of points in the first step, as a share of their spread
-LEAST_SIZE = 1e-3  # which is taken to be so much larger
-QUIET_ITERATIONS = 3  # so many steps in a row must promise and bring almost nothing
+LEAST_SIZE = 1e-3  # added to that spread
+QUIET_ITERATIONS = 3  # consecutive steps of negligible predicted and actual decrease to stop
 
 
 class State(NamedTuple):
-    """Everything the optimiser remembers; ``x`` is the point to evaluate, ``g`` its gradient."""
+    """State of the optimiser; ``x`` is the point to evaluate, ``g`` its gradient."""
 
     x: Array
     g: Array
@@ -109,7 +109,7 @@ def _set_direction(s: State) -> None:
 
 @jit
 def _remember(s: State) -> None:
-    """Store the accepted step and the change of gradient, when their curvature is positive."""
+    """Store the accepted step and the change of gradient if their curvature is positive."""
     h = s.counts[_STORED] % MEMORY
     s.steps[h] = s.x - s.x_old
     s.changes[h] = s.g - s.g_old
@@ -148,7 +148,7 @@ def _start_search(s: State, f: float) -> int:
 
 @jit
 def _cubic_step(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> float:
-    """Minimiser of the cubic with these values and slopes at a and b; NaN where it has none."""
+    """Minimiser of the cubic with these values and slopes at a and b; NaN if it has none."""
     d1 = ga + gb - 3.0 * (fa - fb) / (a - b)
     square = d1 * d1 - ga * gb
     if square < 0.0:
@@ -201,12 +201,12 @@ def _search(s: State, f: float) -> bool:
 
 @jit
 def _is_flat(s: State, f: float, tolerance: float) -> bool:
-    """Whether the slope at the accepted point is next to none, as at a minimum but not at a corner.
+    """Whether the slope at the accepted point is negligible, as at a minimum but not at a corner.
 
-    The slope over the whole size of x, relative to the loss. Near a minimum it goes with the root
-    of what is left to gain: at most 0.0006 in 480 fits of STE, t-STE and CKL with the default
-    tolerance. Fits of SOE on a line that ended too early, in a corner where points met, had at
-    least 0.14.
+    The slope times the size of x, relative to the loss. Near a minimum it is proportional to the
+    root of the remaining decrease: at most 0.0006 in 480 fits of STE, t-STE and CKL with the
+    default tolerance. Fits of SOE in one dimension that stopped too early, in a corner where points
+    met, had at least 0.14.
     """
     reach = math.sqrt(dot(s.g_old, s.g_old) * dot(s.x_old, s.x_old))
     return reach <= FLAT * math.sqrt(tolerance) * abs(f)
@@ -216,10 +216,10 @@ def _is_flat(s: State, f: float, tolerance: float) -> bool:
 def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -> int:
     """Take the loss f and the gradient at ``s.x``; set ``s.x`` to the next point, or stop.
 
-    A minimisation has converged when three iterations in a row both promise (by their quadratic
-    model) and bring a decrease below ``tolerance`` times the loss, and the slope is flat. It stops
-    at once at a loss of ``floor``. When it stops, ``s.x`` holds the best point and `final_loss` its
-    loss.
+    A minimisation has converged when in three consecutive iterations both the decrease predicted by
+    the quadratic model and the actual one are below ``tolerance`` times the loss, and the slope is
+    flat. It stops at once at a loss of ``floor``. When it stops, ``s.x`` is the best point and
+    `final_loss` its loss.
     """
     s.counts[_EVALUATIONS] += 1
     first = s.counts[_EVALUATIONS] == 1
@@ -234,7 +234,7 @@ def advance(s: State, f: float, tolerance: float, floor: float, max_iter: int) -
         s.g[:] = s.g_old
         if s.counts[_STORED] == 0:
             return CONVERGED if _is_flat(s, s.numbers[_F], tolerance) else STALLED
-        s.counts[_STORED] = 0  # forget the curvature and try once more, straight downhill
+        s.counts[_STORED] = 0  # discard the curvature and try steepest descent once
         return _start_search(s, s.numbers[_F])
     else:
         s.counts[_ITERATIONS] += 1

@@ -1,8 +1,8 @@
-"""Comparisons as the engine sees them: each distinct pair of objects (an edge) listed once.
+"""Comparisons for the engine: each distinct pair of objects (an edge) listed once.
 
-Every loss sees the points only through squared distances, so a comparison is two edge numbers,
-near and far. Where hardly any edge occurs twice, listing edges gains nothing and the three objects
-of each triplet are used directly: the row form. Quadruplets always use edges.
+Every loss depends on the points only through squared distances, so a comparison is two edge
+numbers, near and far. If hardly any edge occurs twice, listing edges gains nothing and the three
+objects of each triplet are used directly: the row form. Quadruplets always use edges.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tercet.compiled import jit
 
 Index = NDArray[np.uint32]
 
-# Above so many edges a triplet the row form is the faster one (measured, d = 1 ... 10).
+# Edges per triplet above which the row form is faster (measured, d = 1 ... 10).
 EDGES_PER_TRIPLET = 0.8
 
 SMALL = 500  # objects
@@ -47,7 +47,7 @@ def build_problem(
     *,
     use_edges: bool | None = None,
 ) -> Problem:
-    """Sort comparisons (m, 3) or (m, 4) and number their edges; counting chooses the form."""
+    """Sort comparisons (m, 3) or (m, 4) and number their edges; choose the form by counting."""
     anchors = comparisons[:, 0].astype(np.uint16 if n_objects < 2**16 else np.uint32)
     rows = np.argsort(anchors, kind="stable")  # NumPy's sort of 16-bit numbers is linear
     position = np.empty_like(rows)
@@ -67,10 +67,10 @@ def build_problem(
 
 
 def some_pairs(n_objects: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The two objects of all pairs i < j, or of a random choice of ``most``, always the same.
+    """The two objects of all pairs i < j, or of a fixed random choice of ``most`` of them.
 
-    Pairs are numbered row by row, (0, 1), (0, 2), …, and chosen by their number, so that not even
-    a million objects need a list of all.
+    Pairs are numbered row by row, (0, 1), (0, 2), …, and chosen by number, so that even a million
+    objects need no list of all pairs.
     """
     n = n_objects
     count = n * (n - 1) // 2
@@ -108,7 +108,7 @@ def take(problem: Problem, rows: NDArray[np.int64]) -> Problem:
                 far[filled] = problem.far[t]
             filled += 1
     edges = _renumber(problem.edges, near, far)
-    # Fewer triplets share even fewer edges: what prefers rows as a whole does so in part.
+    # Fewer triplets share even fewer edges: if rows are better for all, so they are for a subset.
     if c.shape[1] == 3 and len(edges) > EDGES_PER_TRIPLET * m:
         near, far, edges = near[:0], far[:0], edges[:0]
     return Problem(comparisons, weights, near, far, edges, np.arange(m), problem.n_objects)
@@ -116,7 +116,7 @@ def take(problem: Problem, rows: NDArray[np.int64]) -> Problem:
 
 @jit
 def _renumber(edges: Index, near: Index, far: Index) -> Index:
-    """Count the edges that are in use anew, in place; return them."""
+    """Renumber the edges in use, in place, and return them."""
     number = np.zeros(len(edges), dtype=np.uint32)
     for t in range(len(near)):
         number[near[t]] = 1
@@ -139,8 +139,8 @@ def _number_edges(problem: Problem, *, always: bool) -> Problem:
     first = np.concatenate([c[:, 0], c[:, -2] if c.shape[1] == 4 else c[:, 0]])
     second = np.concatenate([c[:, 1], c[:, -1]])
     low, high = np.minimum(first, second).astype(np.uint64), np.maximum(first, second)
-    # In a small world neighbouring edges share no object, so that adding to one need not wait for
-    # the other (a tenth of the time); in a large one they share an object, for the cache.
+    # With few objects, consecutive edges share no object, so that updates need not wait for each
+    # other (saves a tenth of the time); with many, they share one, for the cache.
     by_difference = n <= SMALL
     keys = (high - low) * n + low if by_difference else low * n + high
     if n * n <= 8 * len(keys):  # a table of all pairs is smaller than the list of comparisons

@@ -2,7 +2,7 @@
 
 Agarwal, Wills, Cayton, Lanckriet, Kriegman & Belongie (2007), *Generalized non-metric
 multidimensional scaling*, AISTATS; the supplement of the paper states the same program with the
-signs of its margin slipped.  With the right signs, over all K ⪰ 0,
+signs of its margin reversed.  With the right signs, over all K ⪰ 0,
 
     minimise  tr(K) + Σ_t c_t·max(0, 1 − ⟨B_t, K⟩),    c_t = C·w_t,
 
@@ -11,8 +11,8 @@ d²(i, j) = K_ii + K_jj − 2·K_ij.  Its dual has one multiplier for each compa
 
     maximise  Σ_t α_t    over 0 ≤ α_t ≤ c_t with Σ_t α_t·B_t ⪯ I,
 
-and Σ_t α_t·B_t is the Laplacian of a graph whose edges are the compared pairs.  No dual-feasible
-α exceeds any primal K, so the distance between the two tells how far from the optimum we are.
+and Σ_t α_t·B_t is the Laplacian of a graph whose edges are the compared pairs.  The value of any
+dual-feasible α bounds that of every primal K from below; the duality gap bounds the error.
 """
 
 from typing import NamedTuple
@@ -64,7 +64,7 @@ class _Program(NamedTuple):
 
 
 def _program(pairs: ArrayLike, n_objects: int, weights: ArrayLike | None) -> _Program:
-    """List the edges, and add up the weights of comparisons that were made more than once."""
+    """List the edges, and add up the weights of repeated comparisons."""
     array = np.asarray(pairs, dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 4 or not len(array):
         raise InputError(f"pairs must have shape (m, 4) with m ≥ 1, got {array.shape}")
@@ -108,7 +108,7 @@ def _largest_eigenvalue(M: Floats) -> float:
 
 def _project(M: Floats, expected_rank: int) -> tuple[Floats, int]:
     """Return the nearest positive semidefinite matrix and its rank."""
-    if expected_rank < 0.6 * len(M):  # then computing the positive part alone is the faster way
+    if expected_rank < 0.6 * len(M):  # then computing only the positive part is faster
         value, vector = linalg.eigh(M, subset_by_value=(0, np.inf), check_finite=False)
     else:
         value, vector = linalg.eigh(M, driver="evd", check_finite=False)
@@ -122,8 +122,8 @@ def _smoothed_hinge(
 ) -> tuple[float, Floats]:
     """Σ_t c_t·max over 0 ≤ a_t ≤ 1 of a_t·(1 − margin_t) − width/2·(a_t − centre_t)², and its a.
 
-    At centre 0 this is Huber's hinge, off by up to width/2 for each comparison.  Around the
-    multipliers of the solution it has the solution of the hinge itself, at any width.
+    At centre 0 this is Huber's hinge, with an error of up to width/2 per comparison.  Centred at
+    the multipliers of the solution it has the same solution as the hinge, at any width.
     """
     slack = 1 - margin
     a = np.clip(centre + slack / width, 0, 1)
@@ -144,7 +144,7 @@ def _best_scale(trace: float, margin: Floats, cap: Floats) -> float:
 
 
 def _primal_bound(program: _Program, K: Floats, margin: Floats) -> tuple[Floats, float]:
-    """Scale K as well as can be; return it and its objective."""
+    """Scale K optimally; return it and its objective."""
     trace = float(np.trace(K))
     s = _best_scale(trace, margin, program.cap)
     return s * K, s * trace + float(program.cap @ np.maximum(0, 1 - s * margin))
@@ -163,10 +163,10 @@ def _critical(program: _Program) -> float:
 def critical_slack_weight(
     pairs: ArrayLike, n_objects: int, weights: ArrayLike | None = None
 ) -> float:
-    """Return the largest C at which K = 0 (all points in one place) is optimal.
+    """Return the largest C at which K = 0 (all points coincide) is optimal.
 
-    It is 1/λ_max(Σ_t w_t·B_t): up to there α = c is dual feasible, and its value Σ_t c_t is what
-    K = 0 costs.  Infinite when the answers cancel each other.
+    It is 1/λ_max(Σ_t w_t·B_t): up to there α = c is dual feasible, and its value Σ_t c_t is the
+    objective of K = 0.  Infinite if the answers cancel each other.
     """
     return _critical(_program(pairs, n_objects, weights))
 
@@ -182,12 +182,12 @@ def solve_kernel(
 ) -> KernelSolution:
     """Solve the semidefinite program of GNMDS by accelerated projected gradient.
 
-    The hinge is smoothed around a guess of its multipliers (`_smoothed_hinge`), which is moved to
+    The hinge is smoothed around a guess of its multipliers (`_smoothed_hinge`), which is updated to
     the current ones every few iterations: the proximal method of multipliers.  The smoothing then
-    leaves no error behind and its width need not shrink, which took about a tenth of the iterations
-    of a continuation on the width.  Each step is a gradient step from a point extrapolated by
-    Nesterov's momentum (dropped when it points uphill; O'Donoghue & Candès 2015), projected onto
-    the semidefinite cone; its length adapts by backtracking.  One iteration costs O(m + n³).
+    causes no error and its width need not shrink, which took about a tenth of the iterations of a
+    continuation on the width.  Each step is a gradient step from a point extrapolated by Nesterov's
+    momentum (reset when it points uphill; O'Donoghue & Candès 2015), projected onto the
+    semidefinite cone; its length adapts by backtracking.  One iteration costs O(m + n³).
 
     Parameters
     ----------
@@ -195,18 +195,18 @@ def solve_kernel(
         A row (a, b, c, d) says that a and b are closer than c and d.
     n_objects : int
     slack_weight : float, optional
-        The price C of a violated comparison against the trace; 8 times the critical one by default.
+        Weight C of the slack relative to the trace; 8 times the critical one by default.
     weights : (m,) floats, optional
         Weights w of the comparisons, one by default.
     tol : float
         Stop when objective and lower bound differ by less than this share of the objective.
     max_iter : int
-        The most projections onto the cone.  A few hundred are enough at the default C; beyond
-        1000 times the critical C this method is slow, and says so.
+        Maximal number of projections onto the cone.  A few hundred are enough at the default C;
+        beyond 1000 times the critical C this method is slow, and may not converge.
 
     Notes
     -----
-    It always starts at K = 0: what takes the time is finding the multipliers, and starting at the
+    It always starts at K = 0: most of the time is spent on the multipliers, and starting at the
     solution's K saved nothing.
     """
     program = _program(pairs, n_objects, weights)
@@ -220,12 +220,12 @@ def solve_kernel(
         return _one_place(program, slack_weight, critical)
 
     cap, identity = program.cap, np.eye(n_objects)
-    # With a large C nearly all multipliers are far below their caps: a wider smoothing fits them.
+    # With a large C nearly all multipliers are far below their caps: a wider smoothing is better.
     width = WIDTH * max(1.0, slack_weight / (STIFF_C_RATIO * critical))
     K = np.zeros((n_objects, n_objects))
     margin, centre = np.zeros_like(cap), np.zeros_like(cap)
     ahead, margin_ahead, momentum = K, margin, 1.0
-    direction = _laplacian(program, cap)  # where K = 0 moves to; backtracking corrects the rest
+    direction = _laplacian(program, cap)  # of the first step; backtracking corrects the estimate
     curvature = _laplacian(program, cap * _margins(program, direction))
     lipschitz = float(linalg.norm(curvature) / linalg.norm(direction)) / width
     rank, n_iter, n_steps = n_objects, 0, 0
@@ -275,10 +275,10 @@ def solve_kernel(
 def _one_place(program: _Program, slack_weight: float, critical: float) -> KernelSolution:
     """K = 0, which is optimal up to the critical slack weight."""
     reason = (
-        f"all points are in one place: no answer is worth its cost at C = {slack_weight:.3g}; "
+        f"all points coincide: C = {slack_weight:.3g} is too small for any answer to matter; "
         f"raise C above {critical:.3g}"
         if np.isfinite(critical)
-        else "all points are in one place for every C: the answers cancel each other"
+        else "all points coincide for every C: the answers cancel each other"
     )
     kernel = np.zeros((program.n_objects, program.n_objects))
     cost = float(program.cap.sum())

@@ -1,4 +1,4 @@
-"""Where an optimisation begins: at random, or at the eigenvectors of the signed count matrix."""
+"""Starts of the optimisation: random, or eigenvectors of the signed count matrix."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tercet.models.base import Array
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
 _LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
-_ENTRIES_PER_PAIR = 8  # a full matrix of up to so many entries is faster than the list of pairs
-INVARIANT = 1e-10  # length left of a vector, at which all of an invariant subspace is known
+_ENTRIES_PER_PAIR = 8  # up to which a full matrix is faster than the list of pairs
+INVARIANT = 1e-10  # remaining length of a vector at which an invariant subspace is complete
 SPREAD = 0.75  # of the points along each axis
 
 
@@ -26,9 +26,9 @@ def random_start(n_objects: int, n_components: int, rng: np.random.Generator) ->
 def spectral_start(problem: Problem, n_components: int, rng: np.random.Generator) -> Array:
     """Top eigenvectors of the signed counts: +1 for each near pair, -1 for each far pair.
 
-    Objects often called near pull each other together. The symmetric matrix is scaled by how often
+    Objects often called near get similar coordinates. The symmetric matrix is scaled by how often
     each object occurs. Lanczos iteration needs only its product with a vector, so it is formed only
-    where n² is small.
+    if n² is small.
     """
     return spectral_points(problem, rng.standard_normal(problem.n_objects), n_components)
 
@@ -68,7 +68,7 @@ def spectral_points(problem: Problem, start: Array, n_components: int) -> Array:
 
 @jit
 def lanczos_steps(n_objects: int, n_components: int) -> int:
-    """How many steps are enough for a start."""
+    """Number of Lanczos steps for a start."""
     return min(n_objects, max(_LEAST_STEPS, _STEPS_PER_DIMENSION * n_components))
 
 

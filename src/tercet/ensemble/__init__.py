@@ -1,4 +1,4 @@
-"""Many embeddings of the same objects, and what they say (paper, section 3.3)."""
+"""Many embeddings of the same objects (paper, section 3.3)."""
 
 from tercet.ensemble.ensemble import Ensemble
 

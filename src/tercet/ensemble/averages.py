@@ -1,7 +1,7 @@
 """Means over all comparisons of n objects, of which there are n(n − 1)(n − 2)/2.
 
-Anchor by anchor, so that memory grows with objects times draws and not with comparisons; all of
-them, or a sample with a standard error.
+Anchor by anchor, so that memory grows with objects times draws and not with comparisons; over all
+of them, or over a sample, with a standard error.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from tercet.running.threads import in_order
 
 __all__ = ["Average", "average_all", "average_sampled", "choose_sample"]
 
-EXACT_OBJECTS = 120  # up to so many all 842 520 comparisons are looked at
+EXACT_OBJECTS = 120  # most objects of which all comparisons are used: 842 520
 SAMPLE = 500_000  # comparisons of more objects: standard errors are below 0.001
-BLOCK = 2**20  # distances that one task holds
+BLOCK = 2**20  # distances in memory per task
 
 Distances = Callable[[Index], Floats]  # pairs (m, 2) to distances (S, m)
 
 
 class Average(float):
-    """A mean over comparisons: a number that also says how it came about.
+    """A mean over comparisons: a float with its standard error.
 
     Attributes
     ----------
     exact : bool
-        Whether all comparisons were looked at, and not a sample.
+        Whether all comparisons were used, not a sample.
     error : float
-        Standard error of the mean that comes from sampling comparisons; 0 if it is exact. How much
-        the draws themselves vary is no part of it.
+        Standard error from sampling comparisons; 0 if exact. It does not include the variation of
+        the draws.
     n_comparisons : int
-        How many comparisons were looked at.
+        Number of comparisons used.
     """
 
     exact: bool
@@ -49,20 +49,17 @@ class Average(float):
     def __new__(
         cls, value: float, n_comparisons: int, error: float = 0.0, exact: bool = True
     ) -> Self:
-        """Make the number."""
-        made = super().__new__(cls, value)
-        made.n_comparisons, made.error, made.exact = int(n_comparisons), float(error), bool(exact)
-        return made
+        """Create the float and set its attributes."""
+        mean = super().__new__(cls, value)
+        mean.n_comparisons, mean.error, mean.exact = int(n_comparisons), float(error), bool(exact)
+        return mean
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return float(self), self.n_comparisons, self.error, self.exact
 
 
 def choose_sample(sample: int | str | None, n_objects: int) -> int | None:
-    """How many comparisons to look at; None for all.
-
-    This is the one rule for "all comparisons, or a sample of them".
-    """
+    """Number of comparisons to sample, or None for all of them."""
     if sample == "auto":
         sample = None if n_objects <= EXACT_OBJECTS else SAMPLE
     if sample is None:
@@ -104,17 +101,17 @@ def average_sampled(
     sample: int,
     random_state: Seed,
 ) -> Average:
-    """Mean of min(π, 1 − π) over as many random comparisons of every anchor, at least two.
+    """Mean of min(π, 1 − π) over random comparisons, equally many of every anchor, at least two.
 
-    Every anchor has as many comparisons, so the mean of the anchors' means estimates that of all;
-    its variance is the mean of the anchors' variances over the size of the sample (stratified
-    sampling, Cochran 1977, chapter 5).
+    All anchors have the same number of comparisons, so the mean of the anchors' means estimates
+    the overall mean; its variance is the mean of the anchors' variances over the size of the sample
+    (stratified sampling, Cochran 1977, chapter 5).
     """
     n, entropy = n_objects, entropy_of(random_state)
     each = max(2, -(-sample // n))
     near, far = np.arange(each), np.arange(each, 2 * each)
 
-    def look(anchors: range) -> Floats:
+    def moments(anchors: range) -> Floats:
         rng = np.random.default_rng(seed_for(entropy, anchors.start))
         found = np.empty((2, len(anchors)))
         for k, anchor in enumerate(anchors):
@@ -125,7 +122,7 @@ def average_sampled(
         return found
 
     blocks = _blocks(n, max(1, BLOCK // (2 * each * n_samples)))
-    means, variances = np.concatenate(list(in_order(look, blocks, n_jobs)), axis=1)
+    means, variances = np.concatenate(list(in_order(moments, blocks, n_jobs)), axis=1)
     error = math.sqrt(math.fsum(variances) / each) / n
     return Average(math.fsum(means) / n, n * each, error, exact=False)
 
@@ -144,7 +141,7 @@ def _pairs(anchors: range, n: int) -> Index:
 
 
 def _random_pairs(anchor: int, n: int, count: int, rng: np.random.Generator) -> Index:
-    """The near pairs of random comparisons of an anchor, and then their far pairs."""
+    """The near pairs of random comparisons of an anchor, followed by their far pairs."""
     j = rng.integers(n - 1, size=count)
     j += j >= anchor
     l = rng.integers(n - 2, size=count)

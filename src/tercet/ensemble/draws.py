@@ -1,4 +1,4 @@
-"""What an ensemble holds: checked once, chosen from, joined, laid on each other."""
+"""The fields of an ensemble: checking, selecting, joining and aligning draws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tercet.models.base import FINITE
 from tercet.running.memory import LARGEST_NUMBER, need_memory
 from tercet.tables import check_depth
 
-_MOST_SPREAD = 1e10  # √(r/(1 − r)) where all but one of 10²⁰ answers are drawn
+_MOST_SPREAD = 1e10  # √(r/(1 − r)) if all but one of 10²⁰ answers are drawn
 
 
 class Draws(NamedTuple):
@@ -55,7 +55,7 @@ def check_draws(
     spread: float,
     provenance: Mapping[str, Any] | None,
 ) -> Draws:
-    """Check everything an `Ensemble` is made of."""
+    """Check the arguments of an `Ensemble`."""
     _one_of("kind", kind, ("points", "distances"))
     check_alignment(alignment)
     values = _check_values(draws, kind)
@@ -84,7 +84,7 @@ def check_draws(
 
 
 def frozen(values: NDArray[Any]) -> NDArray[Any]:
-    """The values as an array that nobody can write to; a copy if somebody could."""
+    """The values as a read-only array; a copy if they were writable."""
     if values.flags.writeable or values.base is not None or not values.flags.c_contiguous:
         values = np.array(values, order="C")
         values.setflags(write=False)
@@ -92,7 +92,7 @@ def frozen(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_alignment(alignment: str) -> None:
-    """Raise unless draws can be laid on each other in this way."""
+    """Raise unless it is the name of an alignment."""
     _one_of("alignment", alignment, ("none", "rotate", "scale"))
 
 
@@ -112,12 +112,12 @@ def _check_values(draws: ArrayLike, kind: str) -> Floats:
     if not _is_moderate(values):
         draw = next(draw for draw, one in enumerate(values) if not _is_moderate(one))
         raise InputError(
-            f"draw {draw} (counting from 0) has {_worst(values[draw])}; they are "
-            f"{'coordinates' if kind == 'points' else 'distances'} between −{LARGEST_NUMBER:g} and "
-            f"{LARGEST_NUMBER:g}."
+            f"draw {draw} (counting from 0) has {_worst(values[draw])}; "
+            f"{'coordinates' if kind == 'points' else 'distances'} must lie between "
+            f"−{LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}."
         )
     if kind == "distances":
-        for draw, matrix in enumerate(values):  # one at a time: no second copy of them all
+        for draw, matrix in enumerate(values):  # one at a time, to save memory
             if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max()):
                 raise InputError(
                     f"draw {draw} (counting from 0) is not a symmetric matrix of distances."
@@ -126,12 +126,12 @@ def _check_values(draws: ArrayLike, kind: str) -> Floats:
 
 
 def _is_moderate(values: Floats) -> bool:
-    """Whether all are numbers whose squares can be added up."""
+    """Whether all are numbers whose squares can be summed without overflow."""
     return bool(values.min() >= -LARGEST_NUMBER and values.max() <= LARGEST_NUMBER)  # false for NaN
 
 
 def _worst(values: Floats) -> str:
-    """The first value that is not moderate, in words."""
+    """Describe the first value that is not moderate."""
     value = float(values[~(np.abs(values) <= LARGEST_NUMBER)][0])
     return f"the value {value:g}" + ("" if np.isfinite(value) else ", which is not finite")
 
@@ -162,7 +162,7 @@ def _check_columns(
 
 
 def _check_parameters(columns: dict[str, Floats]) -> dict[str, Floats]:
-    """Refuse values that no draw can have, such as a share of 5."""
+    """Reject impossible values, such as a share of 5."""
     for name, column in columns.items():
         domain = domains().get(name, FINITE)
         bad = ~domain.holds(column)
@@ -189,7 +189,7 @@ def _check_names(names: Iterable[str] | None, n: int) -> tuple[str, ...] | None:
     names = names if isinstance(names, str) else tuple(names)
     if not isinstance(names, str) and len(names) != n:
         raise InputError(f"there are {len(names)} names for {n} objects; give one for each.")
-    return Triplets([[0, 1, 2]], names=names).names  # its rules are the rules for names
+    return Triplets([[0, 1, 2]], names=names).names  # which checks them
 
 
 def _check_points(what: str, points: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
@@ -199,8 +199,8 @@ def _check_points(what: str, points: ArrayLike | None, shape: tuple[int, ...]) -
     if values.shape != shape or not _is_moderate(values):
         found = f"shape {values.shape}" if values.shape != shape else _worst(values)
         raise InputError(
-            f"{what} must be finite coordinates of the shape of one draw, {shape}, and none "
-            f"beyond {LARGEST_NUMBER:g}; got {found}."
+            f"{what} must be finite coordinates of the shape of one draw, {shape}, of at most "
+            f"{LARGEST_NUMBER:g}; got {found}."
         )
     return frozen(values)
 
@@ -220,7 +220,7 @@ def encode_pairs(pairs: ArrayLike | None, n: int, names: tuple[str, ...] | None)
     """Pairs of objects, by number or by name, as (m, 2) numbers; all pairs i < j by default."""
     if pairs is None:
         need_memory(
-            2 * n**2, f"All {n * (n - 1) // 2} pairs of {n} objects", "name the pairs to look at"
+            2 * n**2, f"All {n * (n - 1) // 2} pairs of {n} objects", "name the pairs you need"
         )
         return np.stack(np.triu_indices(n, 1), axis=1)
     cells = np.asarray(pairs)
@@ -241,19 +241,20 @@ def encode_pairs(pairs: ArrayLike | None, n: int, names: tuple[str, ...] | None)
         known = f"numbered 0 to {n - 1}" + (" or by their names" if names else ", without names")
         value = cells[row].tolist()[column]
         raise InputError(
-            f"row {row} (counting from 0) of pairs: {value!r} is no object; there are {n}, {known}."
+            f"row {row} (counting from 0) of pairs: {value!r} is not an object; there are {n}, "
+            f"{known}."
         )
     return numbers
 
 
-# --- choosing and joining ---------------------------------------------------------------------
+# --- selecting and joining --------------------------------------------------------------------
 
 
 def take(fields: Draws, rows: slice | NDArray[Any]) -> Draws:
-    """Some of the draws, in that order."""
+    """The selected draws, in that order."""
     chosen = fields.draws[rows]
     if len(chosen) == 0:
-        raise InputError("no draws were chosen; an ensemble needs at least one.")
+        raise InputError("no draws were selected; an ensemble needs at least one.")
     return fields._replace(
         draws=frozen(chosen),
         chains=frozen(fields.chains[rows]),
@@ -263,7 +264,7 @@ def take(fields: Draws, rows: slice | NDArray[Any]) -> Draws:
 
 
 def join(parts: Sequence[Draws]) -> Draws:
-    """All draws of several ensembles of the same objects; chains stay apart."""
+    """All draws of several ensembles of the same objects; chains stay separate."""
     if not parts:
         raise InputError("there are no ensembles to concatenate; give at least one.")
     first = parts[0]
@@ -278,7 +279,7 @@ def join(parts: Sequence[Draws]) -> Draws:
                 f"{first.draws.shape[1:]} and {part.draws.shape[1:]}."
             )
         if not np.array_equal(first.centre, part.centre):  # type: ignore[arg-type]
-            raise InputError("the ensembles differ in centre; distances cannot be put together.")
+            raise InputError("the ensembles differ in centre; their distances cannot be combined.")
         if first.parameters.keys() != part.parameters.keys():
             raise InputError(
                 f"the ensembles differ in parameters: {sorted(first.parameters)} and "
@@ -311,11 +312,11 @@ def join(parts: Sequence[Draws]) -> Draws:
     )
 
 
-# --- laying on each other ---------------------------------------------------------------------
+# --- alignment --------------------------------------------------------------------------------
 
 
 def aligned(fields: Draws) -> Floats:
-    """The points (S, n, d) laid on the centre, on the reference or on their common mean."""
+    """The points (S, n, d) aligned to the centre, the reference or their common mean."""
     if fields.alignment == "none":
         return fields.draws
     scale = fields.alignment == "scale"
@@ -326,7 +327,7 @@ def aligned(fields: Draws) -> Floats:
 
 
 def turn(fields: Draws, rotation: Floats) -> Draws:
-    """All points turned by one orthogonal matrix (d, d): the same maps, seen from another side."""
+    """All points rotated by one orthogonal matrix (d, d)."""
     reference, centre = (
         None if points is None else frozen(points @ rotation)
         for points in (fields.reference, fields.centre)

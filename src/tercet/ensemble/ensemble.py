@@ -1,4 +1,4 @@
-"""What every ensemble holds: the draws, and what is known about them."""
+"""Ensemble: many maps of the same objects, their distances and probabilities."""
 
 from __future__ import annotations
 
@@ -41,8 +41,41 @@ __all__ = [
 ]
 
 
-class Held:
-    """The draws of an `Ensemble`, which says what they mean. Immutable."""
+LARGEST_TABLE = 2**25  # distances in memory at a time: 256 MB
+BLOCK = 2**20  # distances, or probabilities, of one task of all_probabilities
+
+
+class Ensemble:
+    """Many embeddings, or distance matrices, of the same objects. Immutable.
+
+    Parameters
+    ----------
+    draws : (S, n, d) array, or (S, n, n) with kind="distances"
+        Points as they were drawn, or symmetric matrices of distances.
+    kind : {"points", "distances"}
+    chains : (S,) integer array, optional
+        The chain each draw came from; default all 0.
+    parameters : mapping of str to (S,) array, optional
+        Parameters drawn with the points: "variance", "lapse", "exponent", "mu".
+    statistics : mapping of str to (S,) array, optional
+        Statistics of each draw: "log_posterior", "loss".
+    model : Model, optional
+        The model of one comparison.
+    names : sequence of str, optional
+        The names of the objects.
+    alignment : {"none", "rotate", "scale"}
+        How `samples` are aligned: not at all; by rotation, reflection and translation; or with
+        scaling as well. Only "scale" changes distances, and with them π.
+    reference : (n, d) array, optional
+        What they are aligned to; by default their common mean (generalised Procrustes).
+    centre : (n, d) array, optional
+        The embedding of all answers, if the draws are of subsamples: distances become D_centre
+        + spread·(D − D_centre), and samples, aligned to it, centre + spread·(sample − centre).
+    spread : float
+        √(r/(1 − r)) for subsamples of the share r.
+    provenance : dict, optional
+        Where the draws came from, JSON-compatible: source, settings, seed, diagnostics.
+    """
 
     def __init__(
         self,
@@ -80,38 +113,38 @@ class Held:
 
     @property
     def n_chains(self) -> int:
-        """How many chains there are."""
+        """Number of chains."""
         return len(np.unique(self.chains))
 
     @property
     def n_samples(self) -> int:
-        """How many draws there are, in all chains."""
+        """Number of draws, over all chains."""
         return len(self.draws)
 
     @property
     def n_objects(self) -> int:
-        """How many objects there are."""
+        """Number of objects."""
         return int(self.draws.shape[1])
 
     @property
     def n_components(self) -> int:
-        """How many dimensions the points have."""
+        """Dimension of the points."""
         self._need_points()
         return int(self.draws.shape[2])
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the objects, if they have names."""
+        """The names of the objects, if any."""
         return self._fields.names
 
     @property
     def parameters(self) -> dict[str, Floats]:
-        """What was drawn with the points, name by name, (S,) each."""
+        """Parameters drawn with the points, by name, (S,) each."""
         return dict(self._fields.parameters)
 
     @property
     def statistics(self) -> dict[str, Floats]:
-        """What is known of each draw, name by name, (S,) each."""
+        """Statistics of each draw, by name, (S,) each."""
         return dict(self._fields.statistics)
 
     @property
@@ -121,7 +154,7 @@ class Held:
 
     @property
     def alignment(self) -> str:
-        """How `samples` are laid on each other: "none", "rotate" or "scale"."""
+        """How `samples` are aligned: "none", "rotate" or "scale"."""
         return self._fields.alignment
 
     @property
@@ -131,144 +164,35 @@ class Held:
 
     @cached_property
     def samples(self) -> Floats:
-        """The points laid on each other, (S, n, d), for showing them."""
+        """The aligned points (S, n, d), for display."""
         self._need_points()
-        samples, centre, spread = self._laid, self._fields.centre, self._fields.spread
+        samples, centre, spread = self._aligned, self._fields.centre, self._fields.spread
         if centre is None:
             return samples
         corrected: Floats = frozen(centre + spread * (samples - centre))
         return corrected
 
     def realigned(self, alignment: str) -> Self:
-        """The same draws, laid on each other in another way: "none", "rotate" or "scale".
+        """The same draws with another alignment: "none", "rotate" or "scale".
 
-        "scale" shows where points are relative to each other, where a model hardly knows the size
-        of a map, as CKL does. It changes distances, but not their order within a draw, nor with it
-        the vote of the draws.
+        "scale" shows relative positions for a model that hardly determines the size of a map, such
+        as CKL. It changes distances, but not their order within a draw, and so not π by vote.
         """
         self._need_points()
         check_alignment(alignment)
         return type(self)._of(self._fields._replace(alignment=alignment))
 
     def in_principal_axes(self) -> Self:
-        """The same ensemble turned so that the first dimension of its mean map spreads most.
+        """The same ensemble rotated to the principal axes of its mean map, largest spread first.
 
         Along each dimension objects with higher numbers tend to have higher coordinates. One
-        rotation (and reflection) for all draws: no distance changes.
+        rotation (and reflection) applies to all draws, so no distance changes.
         """
         mean = self.samples.mean(axis=0)
         axes = np.linalg.svd(mean - mean.mean(axis=0), full_matrices=True)[2].T
         numbers = np.arange(self.n_objects) - (self.n_objects - 1) / 2.0
         signs = np.where(numbers @ mean @ axes < 0.0, -1.0, 1.0)
         return type(self)._of(turn(self._fields, axes * signs))
-
-    # --- the draws as a whole -----------------------------------------------------------------
-
-    @classmethod
-    def concatenate(cls, ensembles: Iterable[Held]) -> Self:
-        """All draws of several ensembles of the same objects; their chains stay apart.
-
-        What they are laid on is the reference of the first.
-        """
-        return cls._of(join([ensemble._fields for ensemble in ensembles]))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one npz file: all of it, or nothing."""
-        storage.write(path, self._fields)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; nothing in the file is executed."""
-        return cls._of(storage.read(path))
-
-    def __len__(self) -> int:
-        return self.n_samples
-
-    def __getitem__(self, rows: Any) -> Self:
-        """The chosen draws as an ensemble: an int, a slice, integers or a mask."""
-        chosen = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        if not isinstance(chosen, slice) and (chosen.dtype.kind not in "iub" or chosen.ndim != 1):
-            raise IndexError(f"draws are chosen by an int, a slice, integers or a mask: {rows!r}")
-        return type(self)._of(take(self._fields, chosen))
-
-    def __reduce__(self) -> tuple[Callable[[Draws], Self], tuple[Draws]]:
-        return type(self)._of, (self._fields,)
-
-    def __repr__(self) -> str:
-        draws, d = counted(len(self), "draw"), self.draws.shape[2]
-        what = f"in {counted(d, 'dimension')}" if self.kind == "points" else "as distances"
-        parts = [f"{draws} of {self.n_objects} objects {what}"]
-        if self.n_chains > 1:
-            parts += [f"{self.n_chains} chains"]
-        if self.model is not None:
-            parts += [repr(self.model)]
-        if "source" in self._fields.provenance:
-            parts += [f"from {self._fields.provenance['source']}"]
-        return f"Ensemble({', '.join(parts)})"
-
-    @classmethod
-    def _of(cls, fields: Draws) -> Self:
-        """Make an ensemble of fields that were checked before."""
-        ensemble = cls.__new__(cls)
-        arrays = [fields.draws, fields.chains, fields.reference, fields.centre]
-        for array in (*arrays, *fields.parameters.values(), *fields.statistics.values()):
-            if array is not None:
-                array.setflags(write=False)  # a pickled array comes back writable
-        ensemble._fields = fields
-        return ensemble
-
-    def _need_points(self) -> None:
-        if self.kind != "points":
-            raise InputError(
-                "this ensemble has distances, no points; its distances and probabilities can be "
-                "had, but not a map."
-            )
-
-    @cached_property
-    def _laid(self) -> Floats:
-        """The points laid on each other, before any correction."""
-        points: Floats = frozen(aligned(self._fields))
-        return points
-
-
-# --- ensemble: many embeddings of the same objects, and what they say together ------------------
-
-
-LARGEST_TABLE = 2**25  # distances held at a time: 256 MB
-BLOCK = 2**20  # distances, or probabilities, that one task of all_probabilities makes
-
-
-class Ensemble(Held):
-    """Many embeddings, or distance matrices, of the same objects. Immutable.
-
-    Parameters
-    ----------
-    draws : (S, n, d) array, or (S, n, n) with kind="distances"
-        Points as they were drawn, or symmetric matrices of distances.
-    kind : {"points", "distances"}
-    chains : (S,) integer array, optional
-        The chain each draw came from; default all 0.
-    parameters : mapping of str to (S,) array, optional
-        What was drawn with the points: "variance", "lapse", "exponent", "mu".
-    statistics : mapping of str to (S,) array, optional
-        What is known of each draw: "log_posterior", "loss".
-    model : Model, optional
-        The model of one comparison.
-    names : sequence of str, optional
-        The names of the objects.
-    alignment : {"none", "rotate", "scale"}
-        How `samples` are laid on each other: as drawn; by rotation, reflection and translation; or
-        by those and scale. Only "scale" changes distances, and with them π.
-    reference : (n, d) array, optional
-        What they are laid on; by default their common mean (generalised Procrustes).
-    centre : (n, d) array, optional
-        The embedding of all answers, where the draws are of subsamples: distances become D_centre
-        + spread·(D − D_centre), and samples, laid on it, centre + spread·(sample − centre).
-    spread : float
-        √(r/(1 − r)) for subsamples of the share r.
-    provenance : dict, optional
-        Where the draws came from, as JSON knows it: source, settings, seed, diagnostics.
-    """
 
     # --- distances ----------------------------------------------------------------------------
 
@@ -283,7 +207,7 @@ class Ensemble(Held):
         return self._distances(self._pairs(pairs))
 
     def distance_interval(self, pairs: ArrayLike | None = None, level: float = 0.95) -> Floats:
-        """Interval (m, 2) that holds the share ``level`` of the draws of each distance."""
+        """Interval (m, 2) that contains the share ``level`` of the draws of each distance."""
         return _interval(self.distances(pairs), level)
 
     # --- comparisons --------------------------------------------------------------------------
@@ -313,8 +237,8 @@ class Ensemble(Held):
     def answer_probability(self, Q: Any, *, by_draw: bool = False) -> Floats:
         """Probability (m,) that the next person answers "near".
 
-        The model's probability on the draws as drawn, with their parameters, averaged; alignment
-        and the correction of subsamples play no part.
+        The model's probability, averaged over the draws and their parameters; alignment and the
+        correction of subsamples have no effect.
 
         Parameters
         ----------
@@ -325,11 +249,11 @@ class Ensemble(Held):
         model = self.model
         if model is None:
             raise InputError(
-                "this ensemble has no model, so it cannot say what people will answer; "
-                "triplet_probability says what is true."
+                "this ensemble has no model, so it cannot predict what people will answer; "
+                "triplet_probability gives the probability that near is truly nearer."
             )
         if self.kind == "distances" and getattr(model, "alpha", 0.0) is None:
-            raise InputError("alpha depends on the dimension, which distances lack; give alpha.")
+            raise InputError("alpha depends on the dimension, which distances lack; set alpha.")
         d = self.n_components if self.kind == "points" else 2
         drawn = self._fields.parameters
 
@@ -343,10 +267,10 @@ class Ensemble(Held):
     def all_probabilities(
         self, method: str | None = None, n_jobs: int | None = None
     ) -> Iterator[tuple[int, Floats]]:
-        """For one anchor after the other: its number, and π (n, n) of all its comparisons.
+        """Iterate over anchors: the number of each, and π (n, n) of all its comparisons.
 
         Row j, column l: the probability that j is nearer to the anchor than l is. The row and the
-        column of the anchor are NaN. Only a few of the matrices are in memory at a time.
+        column of the anchor are NaN. Only a few matrices are in memory at a time.
 
         Parameters
         ----------
@@ -392,8 +316,8 @@ class Ensemble(Held):
     ) -> Average:
         """Mean of min(π, 1 − π) over all comparisons, or of 1 − π over those given as true.
 
-        The paper's two averages (supplement): the first knows no truth; the second is for lists of
-        true triplets, whose weights count.
+        The paper's two averages (supplement): the first needs no ground truth; the second is for
+        lists of true triplets, weighted by their weights.
 
         Parameters
         ----------
@@ -401,16 +325,16 @@ class Ensemble(Held):
         method, n_jobs
             As in `triplet_probability`.
         sample : int, None or "auto"
-            How many random comparisons to look at instead of all n(n − 1)(n − 2)/2, as many of
-            every anchor; None for all. "auto" is all up to 120 objects, and beyond 500 000.
+            Number of random comparisons to use instead of all n(n − 1)(n − 2)/2, equally many of
+            every anchor; None for all. "auto" is all up to 120 objects, and 500 000 beyond.
         random_state : int, None or numpy.random.Generator
-            Of the sample.
+            Seed of the sample.
 
         Returns
         -------
         Average
-            A number, whose ``error`` is the standard error from sampling and whose ``exact`` says
-            that there is none.
+            A float with the attributes ``error``, the standard error from sampling, and ``exact``,
+            whether all comparisons were used.
         """
         chosen, jobs = method or default_method(len(self)), count_threads(n_jobs)
         uncertainty.check_method(chosen)
@@ -427,7 +351,7 @@ class Ensemble(Held):
     def predict(
         self, Q: Any, threshold: float = 0.9, method: str | None = None
     ) -> NDArray[np.int64]:
-        """+1 where π > threshold, -1 where π < 1 − threshold, else 0: abstains (section 4.1).
+        """+1 where π > threshold, -1 where π < 1 − threshold, else 0: abstain (section 4.1).
 
         Parameters
         ----------
@@ -456,38 +380,55 @@ class Ensemble(Held):
         return np.asarray(np.percentile(self.samples, np.asarray(q, dtype=np.float64), axis=0))
 
     def point_interval(self, level: float = 0.95) -> Floats:
-        """Interval (n, d, 2) that holds the share ``level`` of the samples of each coordinate."""
+        """Interval (n, d, 2) that contains the share ``level`` of the samples, by coordinate."""
         return _interval(self.samples, level)
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """Ellipses of two-dimensional points that hold ``level`` of normal distributions."""
+        """Ellipses that contain ``level`` of a normal distribution at each point of a 2-D map."""
         if self.n_components != 2:
             raise InputError(
-                f"ellipses are for maps of two dimensions, and this one has {self.n_components}; "
-                "point_covariance and point_interval are for any."
+                f"ellipses need a map of two dimensions, and this one has {self.n_components}; "
+                "point_covariance and point_interval work in any dimension."
             )
         _check_level(level)
         return uncertainty.ellipses(self.point_mean(), self.point_covariance(), level)
 
     # --- the draws as a whole -----------------------------------------------------------------
 
+    @classmethod
+    def concatenate(cls, ensembles: Iterable[Ensemble]) -> Self:
+        """All draws of several ensembles of the same objects; their chains stay separate.
+
+        All are aligned to the reference of the first.
+        """
+        return cls._of(join([ensemble._fields for ensemble in ensembles]))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one npz file, atomically."""
+        storage.write(path, self._fields)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote; nothing in the file is executed."""
+        return cls._of(storage.read(path))
+
     def to_arviz(self, pairs: ArrayLike | None = None) -> Any:
         """The ensemble as ArviZ's InferenceData (0.x) or DataTree (1.x).
 
-        The posterior has "embedding" (chain, draw, object, dimension), laid on each other,
-        "distance" (chain, draw, pair) and the parameters; sample_stats has the statistics,
-        "log_posterior" under ArviZ's name "lp".
+        The posterior has "embedding" (chain, draw, object, dimension), aligned, "distance" (chain,
+        draw, pair) and the parameters; sample_stats has the statistics, "log_posterior" under
+        ArviZ's name "lp".
 
         Parameters
         ----------
         pairs : (m, 2) array of numbers or names, optional
-            The pairs whose distances to include, by default all; choose some of many objects.
+            The pairs whose distances to include, by default all; choose some if there are many.
         """
         labels, counts = np.unique(self.chains, return_counts=True)
         if counts.min() < counts.max():
             raise InputError(
-                f"ArviZ wants chains of equal length, and these have {counts.tolist()} draws; "
-                "choose draws with [...] first."
+                f"ArviZ needs chains of equal length, and these have {counts.tolist()} draws; "
+                "select draws with [...] first."
             )
         rows = np.argsort(self.chains, kind="stable").reshape(len(labels), -1)
         chosen = self._pairs(pairs)
@@ -509,7 +450,56 @@ class Ensemble(Held):
         }
         return storage.to_arviz(posterior, stats, coords, dims)
 
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __getitem__(self, rows: Any) -> Self:
+        """An ensemble of the draws selected by an int, a slice, integers or a mask."""
+        chosen = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
+        if not isinstance(chosen, slice) and (chosen.dtype.kind not in "iub" or chosen.ndim != 1):
+            raise IndexError(f"draws are selected by an int, a slice, integers or a mask: {rows!r}")
+        return type(self)._of(take(self._fields, chosen))
+
+    def __reduce__(self) -> tuple[Callable[[Draws], Self], tuple[Draws]]:
+        return type(self)._of, (self._fields,)
+
+    def __repr__(self) -> str:
+        draws, d = counted(len(self), "draw"), self.draws.shape[2]
+        what = f"in {counted(d, 'dimension')}" if self.kind == "points" else "as distances"
+        parts = [f"{draws} of {self.n_objects} objects {what}"]
+        if self.n_chains > 1:
+            parts += [f"{self.n_chains} chains"]
+        if self.model is not None:
+            parts += [repr(self.model)]
+        if "source" in self._fields.provenance:
+            parts += [f"from {self._fields.provenance['source']}"]
+        return f"Ensemble({', '.join(parts)})"
+
     # --- inside -------------------------------------------------------------------------------
+
+    @classmethod
+    def _of(cls, fields: Draws) -> Self:
+        """Make an ensemble of fields that are already checked."""
+        ensemble = cls.__new__(cls)
+        arrays = [fields.draws, fields.chains, fields.reference, fields.centre]
+        for array in (*arrays, *fields.parameters.values(), *fields.statistics.values()):
+            if array is not None:
+                array.setflags(write=False)  # a pickled array comes back writable
+        ensemble._fields = fields
+        return ensemble
+
+    def _need_points(self) -> None:
+        if self.kind != "points":
+            raise InputError(
+                "this ensemble has distances, no points: distances and probabilities are "
+                "available, but no map."
+            )
+
+    @cached_property
+    def _aligned(self) -> Floats:
+        """The aligned points, before any correction."""
+        points: Floats = frozen(aligned(self._fields))
+        return points
 
     def _pairs(self, pairs: ArrayLike | None) -> Index:
         """Pairs (m, 2) whose distances in all draws fit into memory."""
@@ -517,20 +507,20 @@ class Ensemble(Held):
         need_memory(
             len(chosen) * len(self),
             f"The distances of {len(chosen)} pairs in {len(self)} draws",
-            "give fewer pairs, or choose draws with [...] first",
+            "give fewer pairs, or select draws with [...] first",
         )
         return chosen
 
     @cached_property
     def _columns(self) -> Floats:
-        """The points whose distances count, (n, d, S)."""
-        points = self._laid if self._fields.alignment == "scale" else self.draws
+        """The points from which distances are computed, (n, d, S)."""
+        points = self._aligned if self._fields.alignment == "scale" else self.draws
         return np.ascontiguousarray(points.transpose(1, 2, 0))
 
     def _distances(self, pairs: Index) -> Floats:
-        """Distances (S, m), corrected where there is a centre."""
+        """Distances (S, m), corrected if there is a centre."""
         if self.kind == "distances":
-            # A Gaussian prior knows no sign; the likelihood sees squares, so the size counts.
+            # Draws of a Gaussian prior may be negative; the likelihood depends on squares only.
             return np.abs(self.draws[:, pairs[:, 0], pairs[:, 1]])
         found = uncertainty.distances(self._columns, pairs)
         centre, spread = self._fields.centre, self._fields.spread
@@ -550,7 +540,7 @@ class Ensemble(Held):
         table: Callable[[Index], Floats],
         probability: Callable[[Floats, Index, Index], Floats],
     ) -> Floats:
-        """Probabilities of comparisons (m, 4), in parts whose table of distances fits."""
+        """Probabilities of comparisons (m, 4), split until the table of distances fits memory."""
         pairs, near, far = uncertainty.find_pairs(comparisons, self.n_objects)
         if len(pairs) * len(self) <= LARGEST_TABLE or len(comparisons) == 1:
             return probability(table(pairs), near, far)
@@ -569,13 +559,13 @@ class Ensemble(Held):
 
 
 def _without(anchor: int, probability: Floats) -> Floats:
-    """Blank the row and the column of the anchor."""
+    """Set the row and the column of the anchor to NaN."""
     probability[anchor] = probability[:, anchor] = np.nan
     return probability
 
 
 def _interval(values: Floats, level: float) -> Floats:
-    """Percentiles (..., 2) over the first axis that leave the same share out on either side."""
+    """Equal-tailed interval (..., 2) over the first axis."""
     _check_level(level)
     ends = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     return np.moveaxis(ends, 0, -1)

@@ -1,4 +1,4 @@
-"""How an ensemble leaves the program and comes back: npz files, and ArviZ."""
+"""Saving and loading an ensemble (npz), and its export to ArviZ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PLAIN = ("kind", "names", "alignment", "spread", "provenance")
 
 
 def write(path: PathLike, fields: Draws) -> None:
-    """Write to one npz file: arrays and a JSON header, all of it or nothing."""
+    """Write arrays and a JSON header to one npz file, atomically."""
     given = fields._asdict()
     arrays = {name: given[name] for name in _ARRAYS if given[name] is not None}
     for group in _COLUMNS:
@@ -58,9 +58,9 @@ def read(path: PathLike) -> Draws:
         except _DAMAGE as error:
             raise _damaged(path, error) from error
     if version > VERSION:
-        told = version if version < 1000 else "of the far future"
+        shown = version if version < 1000 else "1000 or more"
         raise InputError(
-            f"{os.fspath(path)} has format version {told}, and this tercet reads up to "
+            f"{os.fspath(path)} has format version {shown}, and this version of tercet reads up to "
             f"{VERSION}; update tercet."
         )
     try:
@@ -73,7 +73,7 @@ def read(path: PathLike) -> Draws:
 
 def _only_text(array: NDArray[Any]) -> str:
     if array.dtype.kind != "U" or array.shape != ():
-        raise ValueError("the header is no text")
+        raise ValueError("the header is not text")
     return str(array)
 
 
@@ -97,7 +97,7 @@ def _damaged(path: PathLike, error: Exception) -> InputError:
 
 
 def _describe(model: Model | None) -> dict[str, Any] | None:
-    """The class and the fields of a model, as JSON knows them."""
+    """The class and the fields of a model, JSON-compatible."""
     if model is None:
         return None
     return {"class": type(model).__name__, "fields": asdict(model)}  # type: ignore[call-overload]
@@ -111,7 +111,7 @@ def _restore(description: Mapping[str, Any] | None) -> Model | None:
         raise TypeError("the name of the model")
     kinds = {kind.__name__: kind for kind in known_models().values()}
     if name not in kinds:
-        raise InputError(f"it names the model {name!r}, which this tercet does not have.")
+        raise InputError(f"it names the model {name!r}, which this version of tercet lacks.")
     return kinds[name](**description["fields"])
 
 
@@ -121,9 +121,9 @@ def to_arviz(
     coords: Mapping[str, Sequence[Any]],
     dims: Mapping[str, Sequence[str]],
 ) -> Any:
-    """Hand arrays (chain, draw, ...) to ArviZ: InferenceData of 0.x, or DataTree of 1.x."""
+    """Convert arrays (chain, draw, ...) to ArviZ's InferenceData (0.x) or DataTree (1.x)."""
     try:
-        with warnings.catch_warnings():  # once a day 0.23 announces 1.0, which is fine with us
+        with warnings.catch_warnings():  # once a day 0.23 announces 1.0, which works too
             warnings.simplefilter("ignore", FutureWarning)
             arviz = import_module("arviz")
     except ImportError as error:

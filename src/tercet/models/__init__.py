@@ -1,7 +1,8 @@
-"""The mathematics of one comparison: losses of two squared distances, one file each.
+"""Models of one comparison: losses of two squared distances, one file each.
 
-A model is added by its file here, its line below and its twin in `tercet.accelerator.models`; the
-estimator, the command line, what can be learned, and files of ensembles follow (docs/engine.md).
+To add a model, write its file here, its line below and its JAX version in
+`tercet.accelerator.models`; the estimator, the command line, learned parameters and saved ensembles
+follow (docs/engine.md).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-TYPE_CHECKING = False  # the command line asks for names alone, and should not wait for more
+TYPE_CHECKING = False  # the command line needs only names, and importing typing is slow
 if TYPE_CHECKING:
     from typing import Any
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from tercet.models.ste import STEModel
     from tercet.models.tste import TSTEModel
 
-# The file of each model, by the name of its estimator and in the order in which they are listed:
-# probabilities of answers first, then losses.
+# The file of each model by the name of its estimator, in the order of listing: probability models
+# first, then losses.
 PROBABILITIES = {
     "STE": "ste",
     "TSTE": "tste",
@@ -58,7 +59,7 @@ def known_models() -> dict[str, type[Model]]:
 
 @cache
 def domains() -> dict[str, Domain]:
-    """The values that parameters may have: the models' own, and those drawn with the points."""
+    """The domains of parameters: the models' own, and those drawn with the points."""
     from tercet.models.base import DRAWN
 
     own = (kind.parameters.items() for kind in known_models().values())

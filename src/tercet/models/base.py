@@ -1,4 +1,4 @@
-"""What every model of one comparison can do."""
+"""The base class of models of one comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tercet.running.memory import LARGEST_NUMBER, LEAST_NUMBER
 
 Array = NDArray[np.float64]
 
-TINY = 1e-24  # squared distances below this count as this: roots and logarithms stay finite
+TINY = 1e-24  # smallest squared distance, so that roots and logarithms stay finite
 
 
 class Domain(NamedTuple):
@@ -26,18 +26,18 @@ class Domain(NamedTuple):
     most: float = LARGEST_NUMBER
 
     def holds(self, values: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each value is one of them; NaN is not."""
+        """Whether each value is in the domain; NaN is not."""
         found = np.asarray(values, dtype=np.float64)
         return np.asarray((found >= self.least) & (found <= self.most))
 
     def check(self, name: str, value: object) -> None:
-        """Raise unless the parameter of that name may have this value."""
+        """Raise unless the value is in the domain of the parameter of that name."""
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if not (is_number and self.least <= value <= self.most):  # type: ignore[operator]
             raise InputError(f"The parameter {name} {self.refusal(value)}")
 
     def refusal(self, value: object) -> str:
-        """What to say of one that is none of them."""
+        """The end of an error message about a value outside the domain."""
         limit = ""
         if isinstance(value, float | int) and self.most == LARGEST_NUMBER < value < np.inf:
             limit = f", {LARGEST_NUMBER:g} at most"
@@ -51,40 +51,39 @@ NOT_NEGATIVE = Domain("zero or a positive number", 0.0)
 _TINIEST, _HUGEST = float(np.nextafter(0.0, 1.0)), float(np.finfo(np.float64).max)
 FINITE = Domain("a finite number", -_HUGEST, _HUGEST)
 
-# What is drawn with the points whatever the model.
+# Parameters drawn with the points for any model.
 DRAWN = {
     "lapse": Domain("a share from 0 to 1", 0.0, 1.0),
     "variance": Domain("a positive number", _TINIEST, _HUGEST),
 }
 
-# How a learned parameter enters the loss, which tells its slope from those by the distances: as the
-# lapse rate, the share of answers that are a coin's; as the constant q, near and far entering as
-# their powers q / 2 alone; as the constant p, in the unit of these powers, so that the loss does
-# not change when all of near and far grow by c and p by c**(q / 2).
+# How a learned parameter enters the loss, so that its derivative follows from those by the
+# distances: LAPSE, the share of answers given at random; POWER, the constant q, if near and far
+# enter only as their powers q / 2; OFFSET, the constant p, in the unit of these powers, so that the
+# loss does not change when all of near and far grow by c and p by c**(q / 2).
 LAPSE, POWER, OFFSET = 0, 1, 2
 
 
 class Learned(NamedTuple):
-    """How a parameter is estimated with the points, by its logarithm."""
+    """How a parameter is estimated with the points, on a log scale."""
 
     role: int  # POWER or OFFSET
     prior: tuple[float, float]  # log-normal: median, and standard deviation of the logarithm
-    start: float = 0.0  # the least value that a search starts from
+    start: float = 0.0  # smallest value at which a search starts
 
 
 class Parameter(NamedTuple):
-    """A parameter of a model: what it may be, and how it is learned, if it can be."""
+    """A parameter of a model: its domain, and how it is learned, if it can be."""
 
     domain: Domain
     learned: Learned | None = None
 
 
 class Model:
-    """A loss of two squared distances, near and far; a probability model when it is -log p.
+    """A loss of two squared distances, near and far; a probability model if it is -log p.
 
-    Each model is a frozen dataclass of its parameters, named for its estimator: CKLModel is that of
-    CKL. What others need to know of it stands here and in its class, so that nobody asks which
-    model it is.
+    Each model is a frozen dataclass of its parameters, named after its estimator: CKLModel is that
+    of CKL. Other modules use the attributes below and never test for a particular model.
 
     Attributes
     ----------
@@ -92,13 +91,13 @@ class Model:
         Its compiled definition, an elementwise loop over comparisons ``kernel(p, q, near, far,
         loss, d_near, d_far)``, where p and q are the model's two `constants`.
     parameters : mapping of str to Parameter
-        What each field may be and how it is learned, in the order in which they are learned.
+        The fields that are checked or learned, in the order in which they are learned.
     is_probability : bool
         Whether the loss is -log of the probability of the answer "near".
     floor : float
-        The total loss, of comparisons that weigh one, below which a search has nothing to gain.
+        The total loss, for weights of one, below which a search stops.
     title : str
-        The name that papers give it, where that is not the estimator's.
+        Its name in papers, if that is not the estimator's.
     """
 
     kernel: ClassVar[Callable[..., Any]]
@@ -120,15 +119,15 @@ class Model:
 
     @property
     def sees_scale(self) -> bool:
-        """Whether a larger copy of an embedding is another one to it."""
+        """Whether the loss depends on the scale of an embedding."""
         return True
 
     def settled(self, n_components: int) -> Self:
-        """The same model with what it takes from the dimension written out."""
+        """The same model with parameters that depend on the dimension filled in."""
         return self
 
     def rounded(self) -> Sequence[Self]:
-        """Smooth models to be minimised before, one after the other, where the loss has corners."""
+        """Smoothed models to minimise first, in this order, if the loss has corners."""
         return ()
 
     def constants(self, n_components: int) -> tuple[float, float]:

@@ -57,7 +57,7 @@ def ckl(
 class CKLModel(Model):
     """p_ijl = (far + mu) / (near + far + 2 mu), near and far the distances to the ``exponent``.
 
-    The exponent 2 is the paper's. With mu = 0 the model does not see the scale of the embedding.
+    The exponent 2 is the paper's. With mu = 0 the model does not depend on the embedding's scale.
     """
 
     mu: float = 0.05
@@ -72,7 +72,7 @@ class CKLModel(Model):
 
     @property
     def sees_scale(self) -> bool:
-        """Whether mu, which is in the unit of the distances, is there at all."""
+        """Whether mu, which is in the unit of the distances, is positive."""
         return self.mu > 0.0
 
     def constants(self, n_components: int) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from tercet.compiled import jit
 from tercet.models.base import NOT_NEGATIVE, Array, Model, Parameter
 
-CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened step by step
+CORNER_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of a hinge that is sharpened in steps
 
 
 @jit
@@ -30,8 +30,8 @@ def gnmds(
 class GNMDSModel(Model):
     """The slack max(0, 1 + near - far) of the margin far - near >= 1 between squared distances.
 
-    The paper prints the constraint with its signs reversed; this is the margin it means. A hinge
-    has a corner where no gradient method converges: ``smoothing`` is the width over which a
+    The paper prints the constraint with its signs reversed; this is the intended margin. Gradient
+    methods do not converge at the corner of a hinge: ``smoothing`` is the width over which a
     parabola rounds it (0 keeps the corner), and lowers the loss by at most half that width.
     """
 

@@ -25,4 +25,4 @@ class STEModel(Model):
     """p_ijl = exp(-near) / (exp(-near) + exp(-far)), near and far the squared distances."""
 
     kernel = ste
-    floor = math.log(2.0)  # a comparison that is not satisfied costs as much alone
+    floor = math.log(2.0)  # the cost of one comparison that is not satisfied

@@ -43,5 +43,5 @@ class TSTEModel(Model):
         return alpha, 0.5 * (alpha + 1.0)
 
     def settled(self, n_components: int) -> Self:
-        """The same with alpha written out."""
+        """The same model with alpha filled in."""
         return replace(self, alpha=self.constants(n_components)[0])

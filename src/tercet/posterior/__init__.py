@@ -1,4 +1,4 @@
-"""Embeddings drawn from a posterior: priors, samplers, diagnostics (paper, section 3.1)."""
+"""Embeddings drawn from the posterior: priors, samplers, diagnostics (paper, section 3.1)."""
 
 from tercet.posterior.posterior import Posterior
 from tercet.posterior.priors import DistancePrior, NormalPrior

@@ -1,8 +1,8 @@
-"""Chains: what a sampler is to them, and how they are run, block after block, and kept.
+"""Chains: the interface of a sampler, and running its chains block by block.
 
-A sampler knows all that its chains share. What a chain has of its own is a state, from which its
-next draws follow exactly: a chain can stop between any two blocks, and go on elsewhere: on a
-thread, on a worker of a joblib backend, or tomorrow from a checkpoint.
+A sampler has everything its chains share. The state of a chain determines its next draws exactly,
+so a chain can stop between any two blocks and resume elsewhere: on another thread, on a worker of a
+joblib backend, or later from a checkpoint.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tercet.models.base import Array
 from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.running.threads import count_threads
 
-BLOCK = 50  # draws between two looks at the progress bar
-_ROUND = 20.0  # seconds that a backend's workers draw before they report, more or less
-_POSITION, _ADAPTED, _DRAWS = "place.", "tools.", "draws."  # how names in a checkpoint begin
+BLOCK = 50  # draws between updates of the progress bar
+_ROUND = 20.0  # approximate seconds that a backend's workers draw before they report
+_POSITION, _ADAPTED, _DRAWS = "place.", "tools.", "draws."  # prefixes of names in a checkpoint
 
 Arrays = dict[str, Array]
 Tick = Callable[[int], object]
@@ -34,9 +34,9 @@ class Chain(NamedTuple):
 
     points: Array  # (S, n, d), centred; or matrices (S, n, n)
     thetas: Array  # (S, k)
-    variances: Array  # (S,) of the prior; NaN where they are still to be drawn
-    log_posterior: Array  # (S,); NaN where it is still to be computed
-    divergences: int  # trajectories, or slices, that failed
+    variances: Array  # (S,) of the prior; NaN if still to be drawn
+    log_posterior: Array  # (S,); NaN if still to be computed
+    divergences: int  # divergent transitions, or failed slices
     rng: np.random.Generator  # for what is still to be drawn
 
 
@@ -48,10 +48,10 @@ class Phase(NamedTuple):
 
 
 class State(NamedTuple):
-    """All that a chain is between two blocks of draws."""
+    """Complete state of a chain between two blocks of draws."""
 
     phase: int
-    done: int  # draws of this phase
+    done: int  # draws so far in this phase
     position: Arrays  # what changes with every draw
     adapted: Arrays  # what changes between phases
     rng: Mapping[str, Any]  # of its random generator
@@ -61,55 +61,55 @@ class Draws(NamedTuple):
     """Some draws of a chain, in order."""
 
     points: Array  # (S, n, d), or matrices (S, n, n)
-    others: Array  # (S, k): what is drawn with them
-    notes: Array  # (S, K), the sampler's
+    others: Array  # (S, k): parameters drawn with them
+    notes: Array  # (S, K): statistics of the sampler
 
 
 class DrawShapes(NamedTuple):
-    """How much there is of every draw."""
+    """Shape of the arrays of one draw."""
 
     points: tuple[int, int]
     others: int
     notes: int
 
     def empty(self, count: int) -> Draws:
-        """Room for so many draws."""
+        """Uninitialised arrays for ``count`` draws."""
         return Draws(*(np.empty(shape) for shape in self.of(count)))
 
     def of(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """The shapes of the arrays of so many draws."""
+        """The shapes of the arrays of ``count`` draws."""
         return (count, *self.points), (count, self.others), (count, self.notes)
 
 
 class Sampler(Protocol):
-    """A sampler, and all that its chains share."""
+    """A sampler, with everything its chains share."""
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """What a chain goes through."""
+        """The phases of a chain."""
 
     @property
     def block(self) -> int:
-        """Draws at a time; a state in the middle of so many would not be exact."""
+        """Draws at a time; a state within a block would not be exact."""
 
     @property
     def shapes(self) -> DrawShapes:
-        """How much there is of every draw."""
+        """Shape of the arrays of one draw."""
 
     def check(self, state: State) -> None:
-        """Raise ValueError unless numbers of the right shapes are a state to go on from."""
+        """Raise ValueError unless the state, of the right shapes, is valid."""
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-        """Position of chain k, and what is adapted, as they are at first."""
+        """Initial position and adapted quantities of chain k."""
 
     def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
-        """Draw a block, or less at the end of a phase: the new position, and the draws."""
+        """Draw a block, or less at the end of a phase; return the new position and the draws."""
 
     def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
-        """Position and what is adapted after a phase, given its draws where it keeps them."""
+        """Position and adapted quantities after a phase, given its draws if it keeps them."""
 
     def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
-        """The chain, of the draws of the last phase."""
+        """The chain, from the draws of the last phase."""
 
 
 def run_chains(
@@ -119,11 +119,11 @@ def run_chains(
     tick: Tick,
     checkpoint: Checkpoint = NOTHING_KEPT,
 ) -> list[Chain]:
-    """Run a chain for every generator, from where a checkpoint left it; ``tick`` is told of draws.
+    """Run one chain per generator, resuming from the checkpoint; ``tick`` counts draws.
 
-    On threads, or on the joblib backend if one was chosen. There workers are given a state and a
-    number of draws and hand back the draws and the new state, so that a lost worker costs no more
-    than these; the bits are the same.
+    On threads, or on the joblib backend if one was chosen. There workers receive a state and a
+    number of draws and return the draws and the new state, so a lost worker costs no more than
+    these. The bits are the same.
     """
     runs = [_ChainRun(sampler, k, rng, checkpoint) for k, rng in enumerate(rngs)]
     if before := sum(run.drawn for run in runs):
@@ -136,18 +136,18 @@ def run_chains(
 
 
 class Segment(NamedTuple):
-    """What a chain did in a number of draws."""
+    """Result of advancing a chain by some draws."""
 
     length: int
     position: Arrays
     rng: Mapping[str, Any]
-    draws: Draws | None  # where the phase keeps them
+    draws: Draws | None  # if the phase keeps them
 
 
 def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
-    """Draw so many more, within a phase."""
+    """Advance a chain by a number of draws, within a phase."""
     state, count = task
-    # Backends hand over large arrays read-only, for which samplers would be compiled anew.
+    # Backends pass large arrays read-only, for which samplers would be recompiled.
     own = {name: np.require(array, requirements="W") for name, array in state.adapted.items()}
     state = state._replace(adapted=own)
     rng, blocks = _generator(state.rng), []
@@ -164,7 +164,7 @@ def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
 
 
 class _ChainRun:
-    """A chain that is run: its state, and the draws of its phase so far."""
+    """A running chain: its state, and the draws of its phase so far."""
 
     def __init__(
         self, sampler: Sampler, k: int, rng: np.random.Generator, checkpoint: Checkpoint
@@ -184,17 +184,17 @@ class _ChainRun:
 
     @property
     def left(self) -> int:
-        """Draws to come in this phase; none at the end."""
+        """Draws remaining in this phase; 0 at the end."""
         return self.sampler.phases[self.state.phase].length - self.state.done
 
     @property
     def drawn(self) -> int:
-        """Draws so far, of all phases."""
+        """Draws so far, in all phases."""
         before = self.sampler.phases[: self.state.phase]
         return sum(phase.length for phase in before) + self.state.done
 
     def take(self, segment: Segment) -> None:
-        """Go on to the end of a segment."""
+        """Append a segment and save."""
         length, position, rng, draws = segment
         self._add(draws)
         done = self.state.done + length
@@ -203,11 +203,11 @@ class _ChainRun:
         self._next_phase()
 
     def chain(self) -> Chain:
-        """The chain, at its end."""
+        """The finished chain."""
         return self.sampler.chain(self.draws, _generator(self.state.rng))
 
     def _add(self, draws: Draws | None) -> None:
-        """Put draws to those of the phase."""
+        """Append draws to those of the phase."""
         if draws is None:
             return
         if self.state.done == 0:
@@ -216,7 +216,7 @@ class _ChainRun:
             mine[self.state.done : self.state.done + len(new)] = new
 
     def _next_phase(self) -> None:
-        """Go over to the next phase where one is done, but not from the last."""
+        """Enter the next phase if this one is done and not the last."""
         turned = False
         while self.left == 0 and self.state.phase + 1 < len(self.sampler.phases):
             state, turned = self.state, True
@@ -240,11 +240,11 @@ class _ChainRun:
         self.rows += 1
 
     def _restore(self, content: dict[str, Any]) -> None:
-        """Go on to where a row of the checkpoint was; ValueError where no chain was."""
+        """Restore the state from a row of the checkpoint; ValueError if it is invalid."""
         before, phases = self.state, self.sampler.phases
         phase, done, rng = (content[name] for name in ("phase", "done", "rng"))
         if type(phase) is not int or type(done) is not int:
-            raise ValueError("a place that is no number")
+            raise ValueError("a phase or a count that is not a number")
         if self.rows == 0:
             follows = phase == done == 0
         elif phase == before.phase:
@@ -254,12 +254,12 @@ class _ChainRun:
             follows = self.left == done == 0 and before.phase < phase < len(phases)
             follows = follows and not any(each.length for each in skipped)
         if not follows:
-            raise ValueError("a row that does not follow")
+            raise ValueError("a row that does not follow the one before")
         drawn = done - before.done if phase == before.phase and phases[phase].keeps else 0
         self._add(_draws_of(content, self.sampler, drawn) if drawn else None)
         position = _shaped_like(before.position, _POSITION, content)
         adapted = before.adapted if done else _shaped_like(before.adapted, _ADAPTED, content)
-        _generator(rng)  # says if it is none
+        _generator(rng)  # raises if invalid
         self.state = State(phase, done, position, adapted, rng)
         self.sampler.check(self.state)
         self.rows += 1
@@ -269,14 +269,14 @@ _NO_DRAWS = Draws(np.empty(0), np.empty(0), np.empty(0))
 
 
 def _shaped_like(arrays: Arrays, prefix: str, content: dict[str, Any]) -> Arrays:
-    """The arrays of a row that have the same names and shapes."""
+    """The arrays of a row with these names and shapes."""
     return {
         name: floats_of(content, f"{prefix}{name}", array.shape) for name, array in arrays.items()
     }
 
 
 def _draws_of(content: dict[str, Any], sampler: Sampler, count: int) -> Draws:
-    """So many draws of a row."""
+    """The draws in a row."""
     shapes = zip(Draws._fields, sampler.shapes.of(count), strict=True)
     return Draws(*(floats_of(content, f"{_DRAWS}{name}", shape) for name, shape in shapes))
 
@@ -288,7 +288,7 @@ def _generator(state: Mapping[str, Any]) -> np.random.Generator:
 
 
 def _on_threads(sampler: Sampler, runs: Sequence[_ChainRun], n_threads: int, tick: Tick) -> None:
-    """Run chains on threads; an interruption or an error ends them all after their blocks."""
+    """Run chains on threads; an interruption or an error stops all of them after their blocks."""
     stop = Event()
 
     def run_to_its_end(run: _ChainRun) -> None:
@@ -308,7 +308,7 @@ def _on_threads(sampler: Sampler, runs: Sequence[_ChainRun], n_threads: int, tic
 
 
 def _in_rounds(sampler: Sampler, runs: Sequence[_ChainRun], n_jobs: int | None, tick: Tick) -> None:
-    """Run chains on the active joblib backend, all for a while, and then again."""
+    """Run chains on the active joblib backend, in rounds of about `_ROUND` seconds."""
     blocks, shared = 1, Shared(sampler)
     while going := [run for run in runs if run.left]:
         begun = monotonic()

@@ -1,6 +1,6 @@
-"""From answers to draws: the target, the sampler of its chains, and what is drawn apart.
+"""From answers to draws: the target, its sampler, and what is drawn given the chains.
 
-On an accelerator all chains take the same steps together, and come back as the CPU's do.
+On an accelerator all chains run in lockstep; the result has the same form.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from tercet.running.threads import one_blas_thread, progress_bar, threads_at_mos
 if TYPE_CHECKING:
     from tercet.accelerator.target import Data, Form
 
-# What random numbers are for: the first word of the key that spawns a seed; the second is the
+# Purposes of random numbers: the first word of the key that spawns a seed; the second is the
 # number of the chain.
 _CHAIN, _START, _LOCKSTEP = range(3)
 
-SUPERCHAINS = 16  # most starts of chains that run in lockstep
+SUPERCHAINS = 16  # maximal number of starts of chains in lockstep
 
 _LEVEL = 1e-6  # share of the loss, and nats, by which a map twice as large may be less likely
-_SIZES = (-15.0, 15.0)  # logarithms of the sizes that are tried
+_SIZES = (-15.0, 15.0)  # log sizes to search
 
 
 class Plan(NamedTuple):
-    """What to draw, settled."""
+    """Complete settings of the draws."""
 
     model: Model
     n_components: int
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
 
     @property
     def superchains(self) -> int:
-        """Points that chains begin at in groups; 0 where each has its own."""
+        """Starts shared by groups of chains; 0 if each chain has its own."""
         return SUPERCHAINS if self.device == "gpu" and self.n_chains > SUPERCHAINS else 0
 
 
@@ -83,8 +83,8 @@ class Drawn(NamedTuple):
     draws: Array  # (S, n, d) points or (S, n, n) matrices
     parameters: dict[str, Array]
     statistics: dict[str, Array]
-    watched: dict[str, Array]  # what tells whether chains agree: (chains, draws, ...) each
-    divergences: int  # trajectories or slices that failed
+    watched: dict[str, Array]  # quantities to diagnose, (chains, draws, ...) each
+    divergences: int  # divergent transitions, or failed slices
 
 
 def draw(
@@ -95,9 +95,9 @@ def draw(
     progress: bool | None = None,
     checkpoint: Checkpoint = NOTHING_KEPT,
 ) -> Drawn:
-    """Draw from the posterior, or go on with what a checkpoint has; every chain has its own seed.
+    """Draw from the posterior, or resume from a checkpoint; every chain has its own seed.
 
-    BLAS is held to one thread: with more, the last bits of the metric would depend on how many.
+    BLAS uses one thread: otherwise the last bits of the metric would depend on their number.
     """
     with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
         announce_compilation(hamiltonian.sample)
@@ -131,7 +131,7 @@ def _draw_in_lockstep(
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
     modes = find_modes(target, plan.model, theta, plan.n_components, searching)
-    # By the chains' own numbers: those of the search stay behind where a backend's worker searches.
+    # Not the generators of the search: those advance in a worker if a backend does the search.
     starts = [jittered(modes, k, rngs[k]) for k in range(len(searching))]
     seed = seed_for(entropy, _LOCKSTEP)
     total = plan.n_chains * (plan.warmup + plan.n_samples)
@@ -152,11 +152,11 @@ def run_in_lockstep(
     seed: np.random.SeedSequence,
     tick: Tick,
 ) -> list[Chain]:
-    """Warm up and run chains; chain c begins at points and theta of start c modulo their number.
+    """Warm up and run chains; chain c starts at points and theta of start c modulo their number.
 
-    Chains that begin at the same point are a superchain, as nested R-hat wants them. All chains
-    have random numbers of one seed, so that a chain depends on how many there are; ``rngs``, one a
-    chain, are for what is drawn apart.
+    Chains with the same start are a superchain, as nested R-hat requires. All chains share one
+    seed, so a chain depends on their number; ``rngs``, one per chain, are for what is drawn given
+    the chains.
     """
     device, n_chains = find_device("gpu"), len(rngs)
     from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
@@ -167,7 +167,7 @@ def run_in_lockstep(
         fitting = max(1, there * n_chains // needed)
         raise TercetError(
             f"{n_chains} chains need about {needed / 2**30:.1f} GiB on the device, which has "
-            f"{there / 2**30:.1f}: use n_chains={fitting} or fewer, or device='cpu'."
+            f"{there / 2**30:.1f} GiB: use n_chains={fitting} or fewer, or device='cpu'."
         )
     X = np.array([points for points, _ in starts])
     theta = np.array([numbers for _, numbers in starts])
@@ -188,7 +188,7 @@ def run_in_lockstep(
 
 
 def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[Form, Data]:
-    """What the accelerator's program depends on, and what it is given, of comparisons by edges."""
+    """Form and data of the accelerator's program, from comparisons in edge form."""
     from tercet.accelerator.target import Form, make_data
 
     problem = target.problem
@@ -214,9 +214,9 @@ def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[
 
 
 def build_target(plan: Plan, triplets: Triplets) -> Target:
-    """The posterior of these answers, as the compiled code takes it."""
+    """The posterior of these answers, for the compiled code."""
     d, prior = plan.n_components, plan.prior
-    # The ellipse, learned parameters and the accelerator need the lengths of the edges.
+    # Elliptical slices, learned parameters and the accelerator need the edge form.
     by_edges = plan.learn or plan.sampler == "elliptical_slice" or plan.device == "gpu"
     use_edges = True if by_edges else None
     problem = build_problem(
@@ -240,15 +240,15 @@ def build_target(plan: Plan, triplets: Triplets) -> Target:
 
 
 class _Search(NamedTuple):
-    """How places for chains to start from are searched for."""
+    """Settings of the search for the chains' starts."""
 
-    rngs: Sequence[np.random.Generator]  # one a chain
+    rngs: Sequence[np.random.Generator]  # one per chain
     n_jobs: int | None
     checkpoint: Checkpoint
 
 
 def _point_sampler(plan: Plan, prior: NormalPrior, target: Target, search: _Search) -> Sampler:
-    """How chains draw points."""
+    """The sampler of points."""
     d, warmup, count = plan.n_components, plan.warmup, plan.n_samples
     block = prior.covariance(d)
     if plan.sampler == "elliptical_slice" and plan.start != "mode":
@@ -266,25 +266,25 @@ def _point_sampler(plan: Plan, prior: NormalPrior, target: Target, search: _Sear
 
 
 def _matrix_sampler(plan: Plan, prior: DistancePrior, target: Target, search: _Search) -> Sampler:
-    """How chains draw distance matrices: from the distances of a maximum of the likelihood."""
+    """The sampler of distance matrices, starting at the distances of a maximum likelihood map."""
     centre, root = prior.matrices(target.problem.n_objects)
     starts = _maxima(plan, target, search)
     return Matrices(target, centre, root, starts, plan.warmup, plan.n_samples)
 
 
 def _maxima(plan: Plan, target: Target, search: _Search) -> list[Array]:
-    """A maximum of the likelihood for every chain, all after the first from random places."""
+    """A maximum of the likelihood for every chain, all but the first from random starts."""
     objective = Objective(plan.model, plan.n_components)
     found = find_maps(objective, target.problem, None, *search)
     return [X - X.mean(axis=0) for X in found]
 
 
 def _in_best_size(target: Target, X: Array) -> Array:
-    """The points (n, d), in the size that suits the prior best where any size is as likely.
+    """The points (n, d), scaled to the size most probable under the prior if any is as likely.
 
-    Where answers do not contradict each other, and often with t-STE and CKL, a copy of the map
-    twice as large is no less likely. At which size the search ended is then an accident, and draws
-    that start there would show little but the way back.
+    If answers do not contradict each other, and often with t-STE and CKL, a copy of the map twice
+    as large is no less likely. The size at which the search ended is then arbitrary, and a chain
+    that starts there would spend most of its draws on the way back.
     """
     gradient = np.empty_like(X)
 
@@ -294,7 +294,7 @@ def _in_best_size(target: Target, X: Array) -> Array:
 
     if loss(2.0) > (1.0 + _LEVEL) * loss(1.0) + _LEVEL:
         return X
-    X = X / np.sqrt(np.mean(X**2))  # the search may have ended anywhere, at 1e50 too
+    X = X / np.sqrt(np.mean(X**2))  # the search may end at any size, even 1e50
     square = math.exp(-target.scale_mean) * float(np.sum((X @ target.precision) * X))
     best = minimize_scalar(
         lambda u: loss(math.exp(u)) + 0.5 * square * math.exp(2.0 * u),
@@ -305,7 +305,7 @@ def _in_best_size(target: Target, X: Array) -> Array:
 
 
 def _collect(plan: Plan, target: Target, chains: list[Chain]) -> Drawn:
-    """Draw what is drawn apart, and gather what tells whether the chains agree."""
+    """Draw variances and centres, and collect the quantities to diagnose."""
     draws = np.concatenate([chain.points for chain in chains])
     thetas = np.concatenate([chain.thetas for chain in chains])
     parameters: dict[str, Array] = natural(plan.learn, thetas)
@@ -340,7 +340,7 @@ def _collect(plan: Plan, target: Target, chains: list[Chain]) -> Drawn:
 def _place(
     target: Target, block: Array, X: Array, variances: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Draw the variance of the prior, where it is not known yet, and the centres of the points."""
+    """Draw the variance of the prior, if not drawn yet, and the centres of the points."""
     S, n, d = X.shape
     if target.scale_sd == 0.0:
         variances = np.full(S, np.exp(target.scale_mean))

@@ -1,8 +1,8 @@
 """Elliptical slice sampling (Murray, Adams & MacKay 2010), compiled.
 
-Along the ellipse X cos(a) + N sin(a) through the state X and a draw N of the prior, every squared
-length of an edge is a combination of three numbers, whatever the dimension. A distance matrix is
-its own edges, and its squares are combinations of the same kind.
+Along the ellipse X cos(a) + N sin(a) through the state X and a draw N of the prior, the squared
+length of every edge is a combination of three numbers, in any dimension. The same holds for the
+squared entries of a distance matrix.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tercet.posterior.target import Target, prior_energies
 _NONE = np.empty(0)
 MAX_SHRINKS = 200  # halvings of the bracket: the angle is then zero to rounding
 
-ENERGY, EVALUATIONS, STUCK = range(3)  # columns of what is noted of every draw
+ENERGY, EVALUATIONS, STUCK = range(3)  # columns of the notes
 N_NOTES = 3
 
 
 class Likelihood(NamedTuple):
-    """The comparisons, in edges, and the model."""
+    """The comparisons, in edge form, and the model."""
 
     problem: Problem
     code: int
@@ -77,10 +77,9 @@ def _turn(
     """Choose an angle on the ellipse: returns it, its energy and the number of evaluations.
 
     For points, ``here`` and ``there`` are the squared lengths of the edges at 0 and 90 degrees and
-    ``across`` their inner products. With an ``offset``, the prior's mean of the edges' entries in a
-    matrix, they are how far the entries are from it. ``lengths`` is overwritten. The bracket
-    shrinks towards the state at most ``MAX_SHRINKS`` times; an energy that is no number is
-    rejected.
+    ``across`` their inner products. With an ``offset``, the prior mean of the edges' entries in a
+    matrix, they are the deviations of the entries from it. ``lengths`` is overwritten. The bracket
+    shrinks towards the state at most ``MAX_SHRINKS`` times; a NaN energy is rejected.
     """
     level = energy - math.log(1.0 - rng.random())
     angle = 2.0 * math.pi * rng.random()
@@ -118,8 +117,8 @@ def _resize(
 ) -> tuple[float, float]:
     """Slice sampling of log c in the move (X, v) to (c X, c^2 v): returns it and the energy.
 
-    The prior density of X given v falls by c^(n d), as the volume grows by it; the likelihood and
-    the prior of log v decide.
+    The prior density of X given v falls by c^(n d), which cancels the growth of the volume; the
+    likelihood and the prior of log v remain.
     """
     width = 0.5
     level = energy + 0.5 * ((log_variance - mean) / sd) ** 2 - math.log(1.0 - rng.random())
@@ -169,10 +168,10 @@ def sample_points(
     variances: Array,
     notes: Array,
 ) -> float:
-    """Draw len(points) embeddings, going on from X (n, d), which is overwritten, and the variance.
+    """Draw len(points) embeddings, starting at X (n, d), which is overwritten, and the variance.
 
-    A point's prior covariance is the variance times root @ root.T. With ``sd`` > 0 the logarithm of
-    the variance is normal with that mean and sd, drawn with the rest. Returns the last variance.
+    A point's prior covariance is the variance times root @ root.T. With ``sd`` > 0 the variance is
+    drawn too, its logarithm normal with that mean and sd. Returns the last variance.
     """
     n, d = X.shape
     edges = likelihood.problem.edges
@@ -231,10 +230,10 @@ def sample_matrices(
     matrices: Array,
     notes: Array,
 ) -> None:
-    """Draw len(matrices) symmetric matrices, going on from D (n, n), which is overwritten.
+    """Draw len(matrices) symmetric matrices, starting at D (n, n), which is overwritten.
 
     The prior is normal around the centre with the covariance W * W (symmetric Kronecker) of
-    W = root @ root.T; the likelihood sees the squares of the entries.
+    W = root @ root.T; the likelihood depends on the squares of the entries.
     """
     edges = likelihood.problem.edges
     D -= centre
@@ -288,9 +287,9 @@ def draw_symmetric(root: Array, rng: np.random.Generator) -> Array:
 
 
 class Elliptical(NamedTuple):
-    """Elliptical slice sampling of points, whose centre moves too.
+    """Elliptical slice sampling of points, not centred.
 
-    Chain k starts at its points, or, without them, near its mode.
+    Chain k starts at its points or, without them, near its mode.
     """
 
     target: Target
@@ -307,7 +306,7 @@ class Elliptical(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Sums that a block goes on with are taken anew in the next."""
+        """Running sums are recomputed at the start of every block."""
         return BLOCK
 
     @property
@@ -317,12 +316,12 @@ class Elliptical(NamedTuple):
         return DrawShapes(shape, 1, N_NOTES)
 
     def check(self, state: State) -> None:
-        """There must be a variance."""
+        """The variance must be positive."""
         if not state.position["variance"] > 0.0:
             raise ValueError("a variance that is not positive")
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-        """From the maximum of the likelihood, or near the mode."""
+        """Start at the maximum of the likelihood, or near the mode."""
         if self.modes is not None:
             X, log_scale = jittered(self.modes, k, rng)[0], self.modes.mode.log_scale
         elif self.starts is not None:
@@ -352,7 +351,7 @@ class Elliptical(NamedTuple):
         return state.position, state.adapted
 
     def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
-        """The log-posterior is known but for the prior's share."""
+        """Add the prior to the log-likelihoods."""
         points, others, notes = draws
         divergences = int(notes[:, STUCK].sum())
         log_posterior = -notes[:, ENERGY] - prior_energies(self.target, points)
@@ -362,7 +361,7 @@ class Elliptical(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """Elliptical slice sampling of distance matrices, from those of points."""
+    """Elliptical slice sampling of distance matrices, starting at those of points."""
 
     target: Target
     centre: Array  # (n, n)
@@ -378,7 +377,7 @@ class Matrices(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Sums that a block goes on with are taken anew in the next."""
+        """Running sums are recomputed at the start of every block."""
         return BLOCK
 
     @property
@@ -387,12 +386,12 @@ class Matrices(NamedTuple):
         return DrawShapes(self.centre.shape, 0, N_NOTES)
 
     def check(self, state: State) -> None:
-        """A matrix of distances must be symmetric."""
+        """The matrix must be symmetric."""
         if not np.allclose(state.position["D"], state.position["D"].T):
             raise ValueError("a matrix that is not symmetric")
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-        """From the distances of a maximum of the likelihood."""
+        """Start at the distances of a maximum of the likelihood."""
         X = self.starts[k]
         return {"D": np.linalg.norm(X[:, None] - X, axis=2)}, {}
 
@@ -410,7 +409,7 @@ class Matrices(NamedTuple):
         return state.position, state.adapted
 
     def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
-        """There are no variances, and the log-posterior is not asked for."""
+        """There are no variances, and the log-posterior is not computed."""
         points, others, notes = draws
         divergences = int(notes[:, STUCK].sum())
         unknown = np.full(len(points), np.nan)

@@ -1,11 +1,10 @@
 """Hamiltonian Monte Carlo over centred points, compiled (Neal 2011, Hoffman & Gelman 2014).
 
-The posterior does not change when the points are rotated, so the metric is one that rotations
-leave alone: a matrix A over objects, the same for every dimension. It comes from the Laplace
-approximation and each object's share of it from the warm-up. Trajectories have random lengths,
-which breaks their periods, and now and then short steps, which get out of stiff corners. A step
-takes two gradients; its size is tuned by dual averaging. On a line objects block each other's
-way, so between trajectories some try a hop over another one.
+The posterior is invariant to rotation, and so is the metric: a matrix A over objects, the same for
+every dimension. It comes from the Laplace approximation, rescaled per object after the warm-up.
+Trajectories have random lengths, which avoids periodic orbits, and occasionally short steps, which
+leave regions of high curvature. A step takes two gradients; its size is tuned by dual averaging. In
+one dimension objects block each other, so between trajectories some propose a hop over another.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ from tercet.posterior.chains import BLOCK, Arrays, Chain, Draws, DrawShapes, Pha
 from tercet.posterior.mode import Modes, check_metric, jittered
 from tercet.posterior.target import Target, split_energy
 
-_MOST_LOG = 600.0  # of a step, whose logarithm is taken again
+_MOST_LOG = 600.0  # largest logarithm of a step, so that it does not overflow
 
-_BLOCK_OF_COMPARISONS = 5_000_000  # that long trajectories see, more or less, in as much time
-_TRUST = 0.8  # in the variances seen during the warm-up, against those of the approximation
+_BLOCK_OF_COMPARISONS = 5_000_000  # evaluated in a block of long trajectories, roughly
+_TRUST = 0.8  # weight of the variances seen in the warm-up against those of the approximation
 
-ENERGY, ACCEPTED, STEPS, DIVERGENT = range(4)  # columns of what is noted of every draw
+ENERGY, ACCEPTED, STEPS, DIVERGENT = range(4)  # columns of the notes
 N_NOTES = 4
 
 
 class Metric(NamedTuple):
-    """Covariances of the points, up to scale, and of theta, for trajectories of even speed."""
+    """Covariance of the objects, up to scale, and standard deviations of theta."""
 
     A: Array  # (n, n), or (1, n): its diagonal
     root: Array  # the same shape: root @ root.T is the inverse of A
@@ -108,7 +107,7 @@ def _centre(X: Array) -> None:
 
 @jit
 def _draw_momentum(metric: Metric, shift: Array, rng: np.random.Generator, P: Array) -> None:
-    """Normal with covariance inverse(A), given that its columns sum to zero."""
+    """Normal with covariance inverse(A), conditioned on columns that sum to zero."""
     _apply(metric.root, rng.standard_normal(P.shape), P)
     n, d = P.shape
     for k in range(d):
@@ -121,7 +120,7 @@ def _draw_momentum(metric: Metric, shift: Array, rng: np.random.Generator, P: Ar
 
 @jit
 def _shift(metric: Metric) -> Array:
-    """inverse(A) 1 / (1' inverse(A) 1): what a momentum off by one is conditioned with."""
+    """inverse(A) 1 / (1' inverse(A) 1): the correction of a momentum whose sum is one."""
     n = metric.A.shape[1]
     if len(metric.A) == 1:
         shift = metric.root[0] * metric.root[0]
@@ -137,7 +136,7 @@ def _shift(metric: Metric) -> Array:
 
 @jit
 def _hop(Y: Array, rng: np.random.Generator, out: Array) -> None:
-    """Mirror a random object at another, on a line: a move that is its own inverse."""
+    """Reflect a random object at another, in one dimension: a move that is its own inverse."""
     n = len(Y)
     i, j = rng.integers(0, n), rng.integers(0, n - 1)
     j += int(j >= i)
@@ -162,10 +161,10 @@ def sample(
     etas: Array,
     notes: Array,
 ) -> float:
-    """Draw len(points) times, going on from the shape Y (n, d) and eta, which are overwritten.
+    """Draw len(points) times, starting at the shape Y (n, d) and eta, which are overwritten.
 
-    Written are the points X (n, d) and the eta of each draw. With ``tune`` the step adapts to the
-    share of accepted proposals. Returns the last step.
+    Writes the points X (n, d) and the eta of each draw. With ``tune`` the step adapts to the
+    acceptance rate. Returns the last step.
     """
     X, Z, V, P = np.empty_like(Y), np.empty_like(Y), np.empty_like(Y), np.empty_like(Y)
     by_Y, by_Z, moved = np.empty_like(Y), np.empty_like(Y), np.empty_like(Y)
@@ -220,18 +219,18 @@ def sample(
 
 
 def start_tuning(step: float) -> Array:
-    """What dual averaging remembers: its goal, the mean gap, the mean log-step and the count."""
+    """State of dual averaging: its goal, the mean gap, the mean log-step and the count."""
     return np.array([math.log(GOAL * step), 0.0, math.log(step), 0.0])
 
 
 def tuned_step(tuner: Array) -> float:
-    """The step at the end of the tuning; one that is no number any more is as good as none."""
+    """The step at the end of the tuning, within the range of floats."""
     return math.exp(min(max(tuner[2], -_MOST_LOG), _MOST_LOG))
 
 
 @jit
 def _retune(tuner: Array, probability: float) -> float:
-    """Learn from an acceptance probability; returns the step to try next.
+    """Update the tuner by an acceptance probability; returns the step to try next.
 
     Dual averaging: Hoffman & Gelman 2014, section 3.2.
     """
@@ -253,7 +252,7 @@ class Hamiltonian(NamedTuple):
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """A third of the warm-up finds the step, a third the widths, a third the step once more."""
+        """A third of the warm-up tunes the step, a third the metric, a third the step again."""
         third = self.warmup // 3
         return (
             Phase(self.warmup - 2 * third, False),
@@ -264,7 +263,7 @@ class Hamiltonian(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Fewer draws of a larger problem; here they could be any number."""
+        """Fewer draws of a larger problem; any number would be exact."""
         return max(1, min(BLOCK, _BLOCK_OF_COMPARISONS // len(self.target.problem.comparisons)))
 
     @property
@@ -274,15 +273,15 @@ class Hamiltonian(NamedTuple):
         return DrawShapes(self.modes.mode.X.shape, k, N_NOTES)
 
     def check(self, state: State) -> None:
-        """There must be a metric, a size that is a number, and a step."""
+        """The metric, the size and the step must be valid."""
         check_metric(state.adapted["A"], state.adapted["widths"])
         if not np.isfinite(np.exp(state.position["eta"])).all():
-            raise ValueError("a size that is no number")
+            raise ValueError("a size that is not a number")
         if not state.position["step"] > 0.0:
             raise ValueError("a step that is not positive")
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-        """Near the mode of chain k, with the metric of the modes."""
+        """Start near the mode of chain k, with the metric of the modes."""
         X, theta = jittered(self.modes, k, rng)
         freedom = (len(X) - 1.0) * X.shape[1]
         size = float(np.sqrt(np.sum(X**2) / freedom))
@@ -317,7 +316,7 @@ class Hamiltonian(NamedTuple):
         return {"Y": Y, "eta": eta, "step": np.array(step), "tuner": tuner}, draws
 
     def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
-        """Take the tuned step and, once, what was seen of the widths."""
+        """Take the tuned step and, once, refine the metric."""
         metric = Metric(**state.adapted)
         if state.phase == 1:
             metric = refine(metric, draws.points, draws.others)
@@ -337,7 +336,7 @@ def _untuned(step: float) -> Arrays:
 
 
 def refine(metric: Metric, points: Array, etas: Array) -> Metric:
-    """Scale the metric by the variances seen of each object's place in the shape, and of eta."""
+    """Rescale the metric by the variances seen of each object's position, and of eta."""
     if len(points) < FEWEST_SHAPES:
         return metric
     shapes = points / np.exp(etas[:, :1, None])

@@ -1,7 +1,8 @@
 """The Laplace approximation: a normal distribution around the mode of the posterior.
 
-A learned scale is integrated over a few values around its most likely one, each with its own mode
-and its own normal distribution, weighted by the approximate evidence (Rue, Martino & Chopin 2009).
+A learned scale is integrated over a grid around its mode, each value with its own mode of the
+points and its own normal distribution, weighted by the approximate evidence (Rue, Martino & Chopin
+2009).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tercet.posterior.mode import DENSE, Curvature, Mode, curvature, find_mode, 
 from tercet.posterior.target import Target
 
 LARGEST = 2 * DENSE  # coordinates
-_WITHIN = 6.0  # values of the scale whose log-evidence is so much below the best are left out
+_WITHIN = 6.0  # largest deficit of log-evidence of a value of the scale that is used
 _SPACING = 1.0  # of the values, in standard deviations of log v given the mode
 
 
@@ -51,7 +52,7 @@ def _components(target: Target, mode: Mode) -> list[tuple[Mode, Curvature, float
     first = (mode, curvature(known, mode))
     if target.scale_sd == 0.0:
         return [(*first, 1.0)]
-    # Given X, log v has this width; over all X it is wider, hence a walk from the middle outwards.
+    # Given X, log v has this width; over all X it is wider, hence the search outwards.
     step = _SPACING * min(target.scale_sd, np.sqrt(2.0 / (mode.X.size - mode.X.shape[1])) * 2.0)
     found = {0: (*first, _log_evidence(target, *first))}
     best = found[0][2]
@@ -72,7 +73,7 @@ def _components(target: Target, mode: Mode) -> list[tuple[Mode, Curvature, float
 
 
 def _log_evidence(target: Target, mode: Mode, shape: Curvature) -> float:
-    """Evidence of log v, as a logarithm up to a constant: X is integrated as if normal."""
+    """Log evidence of log v, up to a constant, with X integrated as if normal."""
     freedom = mode.X.size - mode.X.shape[1]
     z = (mode.log_scale - target.scale_mean) / target.scale_sd
     prior = -0.5 * z * z - 0.5 * freedom * mode.log_scale
@@ -80,7 +81,7 @@ def _log_evidence(target: Target, mode: Mode, shape: Curvature) -> float:
 
 
 class Laplace(NamedTuple):
-    """The Laplace approximation, drawn at once."""
+    """The Laplace approximation as a sampler of independent draws."""
 
     target: Target
     mode: Mode
@@ -88,7 +89,7 @@ class Laplace(NamedTuple):
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """There is nothing to warm up."""
+        """There is no warm-up."""
         return (Phase(self.n_samples, True),)
 
     @property
@@ -102,10 +103,10 @@ class Laplace(NamedTuple):
         return DrawShapes(self.mode.X.shape, 1, 0)
 
     def check(self, state: State) -> None:
-        """There is nothing to go on from."""
+        """Every state is valid."""
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-        """No draw depends on the one before."""
+        """Draws are independent, so there is no state."""
         return {}, {}
 
     def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:

@@ -1,4 +1,4 @@
-"""Modes of the posterior, the shape of the posterior around them, and chains' starts near them."""
+"""Modes of the posterior, its curvature there, and the chains' starts near them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.running.memory import LARGEST_NUMBER
 from tercet.running.threads import one_blas_thread
 
-DENSE = 1500  # coordinates; up to here the whole matrix of second derivatives is taken
-_ROUNDS = 6  # of settling the scale of the prior, roughly
-_SETTLED = 0.2  # change of its logarithm
+DENSE = 1500  # coordinates up to which the full matrix of second derivatives is computed
+_ROUNDS = 6  # of expectation-maximisation for the scale of the prior
+_SETTLED = 0.2  # change of its logarithm at which it stops
 _PROBES = 16  # random directions for the diagonal of a larger matrix
 _STEP = 1e-4  # of the finite differences, in units of the points' spread
 _JITTER = 0.5  # of a start, in standard deviations of the Laplace approximation
-_SEARCHES = 3  # of a chain for its start, each from a random place
-_FAR = 3.0  # standard deviations of the prior of a parameter
-_TIGHT = 0.05  # of its prior's standard deviation, where a mode must not run away
-_STILL = 0.01  # a turn by one radian that moves points less, in units of the prior, is none
+_SEARCHES = 3  # for a chain's start, each from random points
+_FAR = 3.0  # prior standard deviations at which a parameter counts as diverged
+_TIGHT = 0.05  # factor on its prior's standard deviation to keep a mode from diverging
+_STILL = 0.01  # least move of the points by a rotation of one radian, in units of the prior
 
 
 class Mode(NamedTuple):
@@ -43,9 +43,9 @@ class Mode(NamedTuple):
 
 
 class Curvature(NamedTuple):
-    """Second derivatives of the energy at a mode, their flat directions left out.
+    """Second derivatives of the energy at a mode, without flat directions.
 
-    Flat are the translations, and the rotations when the prior does not see them.
+    Translations are flat, and rotations if the prior is invariant to them.
     """
 
     values: Array  # (K,) eigenvalues
@@ -97,7 +97,7 @@ def fix_scale(target: Target, log_scale: float) -> Target:
 
 
 def find_mode(target: Target, X: Array, theta: Array, max_iter: int = 1000) -> Mode:
-    """Walk uphill from X (n, d) and theta (k,); the scale of the prior must be fixed."""
+    """The mode reached from X (n, d) and theta (k,); the scale of the prior must be fixed."""
     X, theta = X - X.mean(axis=0), theta.copy()
     energy = _descend(target, X, theta, max_iter)
     return Mode(X, theta, float(energy), target.scale_mean)
@@ -106,8 +106,8 @@ def find_mode(target: Target, X: Array, theta: Array, max_iter: int = 1000) -> M
 def settle_scale(target: Target, X: Array, theta: Array) -> Mode:
     """Mode at a likely scale of the prior, found by expectation-maximisation.
 
-    The mode of X and v together would be no guide: it ignores how many X are about as good. So
-    the expected sum of squares counts the spread of X around its mode too.
+    The joint mode of X and v is misleading, because it ignores the volume of X around the mode. So
+    the expected sum of squares includes the spread of X around its mode.
     """
     mode = find_mode(fix_scale(target, target.scale_mean), X, theta)
     if target.scale_sd == 0.0:
@@ -140,7 +140,7 @@ def curvature(target: Target, mode: Mode) -> Curvature:
             turns.append(turn.ravel())
         if turns:
             directions, sizes, _ = np.linalg.svd(np.array(turns).T, full_matrices=False)
-            # Points that coincide, or lie on a line in space, do not change when turned around it.
+            # Points that coincide, or lie on a line, are invariant to rotation around it.
             moved = sizes > _STILL * np.sqrt(n * np.exp(mode.log_scale))
             log_orbit = float(np.sum(np.log(sizes[moved])))
             flat += list(directions[:, moved].T)
@@ -150,7 +150,7 @@ def curvature(target: Target, mode: Mode) -> Curvature:
         complete, _ = np.linalg.qr(basis, mode="complete")
         free = complete[:, len(flat) :]
         values, vectors = np.linalg.eigh(free.T @ hessian @ free)
-    # At a corner of the energy, or where the search stopped early, the energy may bend down.
+    # At a corner of the energy, or if the search stopped early, curvature may be negative.
     floor = 0.1 * np.exp(-mode.log_scale) * np.linalg.eigvalsh(target.precision)[0]
     return Curvature(np.maximum(values, floor), free @ vectors, log_orbit)
 
@@ -158,14 +158,14 @@ def curvature(target: Target, mode: Mode) -> Curvature:
 def spread_of_objects(target: Target, mode: Mode) -> tuple[Array, Array]:
     """Covariance of the objects, averaged over dimensions, and the widths of theta.
 
-    (n, n) and (k,); for large problems the variances alone, (1, n).
+    (n, n) and (k,); for large problems only the variances, (1, n).
     """
     n, d = mode.X.shape
     if mode.X.size > DENSE:
         return _variances(target, mode)[None], np.full(len(mode.theta), 0.1)
     values, vectors, _ = curvature(target, mode)
     scaled = vectors / np.sqrt(values)
-    points = scaled[: n * d].reshape(n, -1)  # one row of (d, K) numbers an object
+    points = scaled[: n * d].reshape(n, -1)  # one row of (d, K) numbers per object
     A = points @ points.T / d + 1e-6 * np.exp(mode.log_scale) * np.eye(n)
     return A, np.sqrt(np.sum(scaled[n * d :] ** 2, axis=1))
 
@@ -194,20 +194,20 @@ def _variances(target: Target, mode: Mode) -> Array:
 
 
 def _is_round(precision: Array) -> bool:
-    """Whether the prior is the same in all directions."""
+    """Whether the prior is isotropic."""
     return bool(np.allclose(precision, precision[0, 0] * np.eye(len(precision))))
 
 
 def check_metric(A: Array, widths: Array) -> None:
-    """Raise ValueError unless a metric can be made of them."""
+    """Raise ValueError unless they define a metric."""
     if not ((widths > 0.0).all() and (np.diag(A) if len(A) > 1 else A[0]).min() > 0.0):
         raise ValueError("a variance that is not positive")
     if len(A) > 1:
-        np.linalg.cholesky(A)  # says if it is not positive definite
+        np.linalg.cholesky(A)  # raises if not positive definite
 
 
 class Modes(NamedTuple):
-    """The best mode found, the shape around it, and a mode for every chain to start from."""
+    """The best mode found, the covariance around it, and a mode for every chain to start from."""
 
     mode: Mode
     A: Array  # covariance of the objects, see `spread_of_objects`
@@ -215,7 +215,7 @@ class Modes(NamedTuple):
     starts: list[Mode]
 
     def content(self) -> dict[str, Any]:
-        """Everything in arrays and numbers, by name."""
+        """Arrays and numbers by name, for a checkpoint."""
         columns = zip(Mode._fields, zip(*self.starts, strict=True), strict=True)
         starts = {f"starts.{name}": np.array(column) for name, column in columns}
         best = next(k for k, start in enumerate(self.starts) if start is self.mode)
@@ -223,7 +223,7 @@ class Modes(NamedTuple):
 
     @classmethod
     def restored(cls, content: Mapping[str, Any], shape: tuple[int, int, int], k: int) -> Self:
-        """What `content` wrote of maps (chains, n, d) and k parameters; ValueError if not that."""
+        """Restore `content`, of maps (chains, n, d) and k parameters; ValueError if invalid."""
         count, n, _ = shape
         shapes = {"X": shape, "theta": (count, k), "energy": (count,), "log_scale": (count,)}
         columns = [floats_of(content, f"starts.{name}", shapes[name]) for name in Mode._fields]
@@ -231,9 +231,9 @@ class Modes(NamedTuple):
         widths = floats_of(content, "widths", (k,))
         check_metric(A, widths)
         if np.abs(content["starts.log_scale"]).max() > np.log(LARGEST_NUMBER):
-            raise ValueError("a scale that is no number")
+            raise ValueError("a scale that is not a number")
         if type(content["best"]) is not int or not 0 <= content["best"] < count:
-            raise ValueError("a best chain that is not there")
+            raise ValueError("a best chain that does not exist")
         starts = [
             Mode(X, theta, float(energy), float(log_scale))
             for X, theta, energy, log_scale in zip(*columns, strict=True)
@@ -250,10 +250,10 @@ def find_modes(
     n_jobs: int | None = None,
     checkpoint: Checkpoint = NOTHING_KEPT,
 ) -> Modes:
-    """Look for a mode from a start of each chain's own, and for the shape around the best."""
+    """Find a mode from each chain's own start, and the covariance around the best."""
     shape = len(rngs), target.problem.n_objects, d
     return checkpoint.once(
-        "hill",  # as checkpoints call it
+        "hill",  # its name in checkpoints
         0,
         lambda: _find_modes(target, model, theta, d, rngs, n_jobs, checkpoint),
         Modes.content,
@@ -275,7 +275,7 @@ def _find_modes(
     else:
         penalty = float(0.5 * np.exp(-target.scale_mean) * np.trace(target.precision) / d)
     objective = Objective(model, d, penalty)
-    n_init = None if d == 1 else _SEARCHES  # a line needs more, and decides itself
+    n_init = None if d == 1 else _SEARCHES  # one dimension has its own default
     found = find_maps(objective, target.problem, n_init, rngs, n_jobs, checkpoint)
     if scale_free:
         starts = [_sized(target, X, theta) for X in found]
@@ -288,7 +288,7 @@ def _find_modes(
 
 
 class _Search(NamedTuple):
-    """What the searches of all chains share."""
+    """What all searches share."""
 
     objective: Objective
     problem: Problem
@@ -303,10 +303,10 @@ def find_maps(
     n_jobs: int | None = None,
     checkpoint: Checkpoint = NOTHING_KEPT,
 ) -> list[Array]:
-    """A map (n, d) of least loss for every chain, for all after the first from random places.
+    """A map (n, d) of minimal loss for every chain, all but the first from random starts.
 
-    One after the other, as large problems are spread over threads; or side by side on the joblib
-    backend if one was chosen.
+    One at a time, as large problems use several threads; or side by side on the joblib backend if
+    one was chosen.
     """
     count, shape = len(rngs), (problem.n_objects, objective.n_components)
     found = (
@@ -333,30 +333,30 @@ def _find_map(search: _Search, chain: tuple[int, np.random.Generator]) -> Array:
 
 
 def _modes_near(target: Target, found: list[Array], theta: Array) -> list[Mode]:
-    """A mode near each of the maps found, all at the scale that suits the first."""
+    """A mode near each of the maps, all at the scale found for the first."""
     mode = settle_scale(target, found[0], theta)
     known = fix_scale(target, mode.log_scale)
     return [mode, *(find_mode(known, X, mode.theta) for X in found[1:])]
 
 
 def _ran_away(target: Target, theta: Array) -> bool:
-    """Whether a parameter of the model at a mode is where its prior as good as never is.
+    """Whether a parameter of the model at a mode has negligible prior probability.
 
-    A map with room to satisfy every answer makes the exponent grow without end: a spike, high and
-    so narrow that draws are never there.
+    A map that can satisfy every answer makes the exponent grow without limit: a spike so narrow
+    that draws never visit it.
     """
     mean, sd = target.priors.T
     return bool(np.any((np.abs(theta - mean) > _FAR * sd) & (target.learned != LAPSE)))
 
 
 def _tightened(target: Target) -> Target:
-    """The same posterior with the model's parameters held near the middle of their priors."""
+    """The same posterior with the model's parameters kept near their prior medians."""
     hold = np.where(target.learned != LAPSE, _TIGHT, 1.0)
     return target._replace(priors=target.priors * np.stack([np.ones_like(hold), hold], axis=1))
 
 
 def _sized(target: Target, X: Array, theta: Array) -> Mode:
-    """A map of the size that the prior expects, for a model that does not see the size."""
+    """A map of the size that the prior expects, for a model that does not depend on size."""
     X = X - X.mean(axis=0)
     squares = np.einsum("ik,kl,il", X, target.precision, X)
     X *= np.exp(0.5 * target.scale_mean) * np.sqrt((X.size - X.shape[1]) / squares)

@@ -1,4 +1,4 @@
-"""Posterior: draw embeddings from what the answers and a prior say (paper, section 3.1)."""
+"""Posterior: draw embeddings given the answers and a prior (paper, section 3.1)."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 STARTS = ("mode", "likelihood", "likelihood_as_found")
 UNITS = (None, "screen", "answer")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
-WARMUP_IN_LOCKSTEP = 200  # where all chains learn from each other
-MANY_CHAINS = 64  # from which on device="auto" takes a GPU
+WARMUP_IN_LOCKSTEP = 200  # on a GPU, where all chains adapt together
+MANY_CHAINS = 64  # from here on device="auto" uses a GPU
 
 
 def _need_room_for(plan: Plan, n_objects: int) -> None:
-    """Raise where the draws would not fit into memory."""
+    """Raise if the draws would not fit into memory."""
     count = plan.n_chains * plan.n_samples
     if not isinstance(plan.prior, DistancePrior):
         need_room(n_objects, plan.n_components, count)
@@ -62,66 +62,65 @@ def _need_room_for(plan: Plan, n_objects: int) -> None:
 
 
 class Posterior(Maker):
-    """Embeddings drawn from the posterior of a model that is a probability: STE, TSTE or CKL.
+    """Embeddings drawn from the posterior of a probability model: STE, TSTE or CKL.
 
     ``Posterior(2)`` is the recommended one in two dimensions.
 
     Parameters
     ----------
     estimator : int, STE, TSTE or CKL
-        A whole number stands for the recommended model in that dimension, CKL with its exponent,
-        mu and lapse rate learned (`tercet.makers` says why). An estimator stands for its
-        model and dimension; a penalty for a prior of variance 1 / (2 penalty); its other
-        parameters are not used.
+        An integer stands for the recommended model in that dimension: CKL with its exponent, mu
+        and lapse rate learned. An estimator stands for its model and dimension, and its penalty for
+        a prior of variance 1 / (2 penalty); its other parameters are not used.
     prior : NormalPrior or DistancePrior, optional
-        By default points are normal around zero and their variance is learned with them (for a
-        model that does not see the size of a map, it is 1).
+        By default points are normal around zero and their variance is learned (for a model that
+        does not depend on the size of a map, it is 1).
     sampler : {"hmc", "elliptical_slice", "laplace"}, optional
         Hamiltonian Monte Carlo, the default; elliptical slice sampling, the paper's (the default
-        with a DistancePrior); or the Laplace approximation, a quick preview and no more.
+        with a DistancePrior); or the Laplace approximation, only a quick preview.
     n_samples : int, optional
         Draws of each chain; by default 1000, and 500 for the recommended model of more than
         30 000 answers.
     n_chains : int, optional
-        Chains, each from a start of its own; more than one shows whether they agree. By default 4,
-        and 2 for the recommended model of more than 30 000 answers.
+        Chains, each from its own start; several are needed to test convergence. By default 4, and
+        2 for the recommended model of more than 30 000 answers.
     warmup : int, optional
-        Draws of each chain that come before and are thrown away; by default 500, 1000 for
-        elliptical slice sampling, and 200 on a GPU, where all chains learn from each other.
+        Initial draws of each chain that are discarded; by default 500, 1000 for elliptical slice
+        sampling, and 200 on a GPU, where all chains adapt together.
     learn : sequence of str, or dict, optional
-        What to estimate with the points: "lapse", the share of answers given at random, and for
-        CKL "exponent" and "mu". A dict gives the priors: ``{"lapse": (a, b)}`` for Beta(a, b),
-        ``{"exponent": (median, spread)}`` for a log-normal one. By default all three where the
-        estimator is a number, and nothing where it is an estimator.
+        Parameters to estimate with the points: "lapse", the share of answers given at random, and
+        for CKL "exponent" and "mu". A dict gives their priors: ``{"lapse": (a, b)}`` for
+        Beta(a, b), ``{"exponent": (median, spread)}`` for a log-normal one. By default all three if
+        the estimator is an integer, else none.
     unit : {"screen", "answer"}, optional
         "screen" counts all answers of a screen as one choice, see `tercet.answers.screens`, and is
-        the default where answers share screens; "answer" takes them as independent.
+        the default if answers share screens; "answer" treats them as independent.
     start : {"mode", "likelihood", "likelihood_as_found"}
-        Whether chains start near modes of the posterior, or, by elliptical slices only, at maxima
-        of the likelihood as in the paper (and always with a DistancePrior). Where there is none,
+        Whether chains start near modes of the posterior or, with elliptical slices only, at maxima
+        of the likelihood as in the paper (and always with a DistancePrior). If there is no maximum,
         because a larger map is no less likely, "likelihood" starts at the shape that the search
-        found, in the size that suits the NormalPrior best; "likelihood_as_found" starts where the
-        search ended, however large that is.
+        found, scaled to the size most probable under the NormalPrior; "likelihood_as_found" starts
+        where the search ended, at any size.
     device : {"auto", "cpu", "gpu"}, optional
-        What computes; by default what the estimator names. A GPU takes all chains through the
-        same steps together, which pays for many chains (n_chains=1000, n_samples=50); "auto"
-        uses it from 64 on, if there is one. For sampler "hmc".
+        Where to compute; by default the estimator's. A GPU runs all chains in lockstep, which pays
+        off for many chains (n_chains=1000, n_samples=50); "auto" uses it from 64 chains on, if
+        there is one. For sampler "hmc".
     n_jobs : int, optional
-        Threads, one a chain at most; all cores by default and with -1. Inside
-        ``joblib.parallel_config(backend=...)`` chains run on that backend instead, n_jobs being its
-        own. The result does not depend on either.
+        Threads, at most one per chain; all cores by default and with -1. Inside
+        ``joblib.parallel_config(backend=...)`` chains run on that backend, with its own n_jobs. The
+        result does not depend on either.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
     checkpoint : path, optional
-        A file that keeps what is done; where it is there already, the run goes on with it. The
-        result is the same to the bit as without.
+        File in which progress is saved; if it exists, the run is resumed. The result is identical
+        to the last bit.
 
     Attributes
     ----------
     ensemble_ : Ensemble
-        The draws, chain after chain, as drawn; with the parameters drawn with them and the
-        log-posterior of each among its statistics.
+        The draws, chain after chain, with the parameters drawn with them; its statistics include
+        the log-posterior of each.
     diagnostics_ : Diagnostics or None
         R-hat and effective sample sizes; None for the Laplace approximation.
     classes_ : array([-1, 1])
@@ -175,9 +174,9 @@ class Posterior(Maker):
         """The paper's settings (section 5): 500 elliptical-slice draws from the maximum likelihood.
 
         One chain, no warm-up, a known prior variance of 15. The paper's π is
-        ``ensemble_.triplet_probability(Q, method="paper")``. Where the likelihood has no maximum,
-        the paper does not say where to start, and the map that the search found is brought to the
-        size that suits the prior; ``start="likelihood_as_found"`` leaves it as it was found.
+        ``ensemble_.triplet_probability(Q, method="paper")``. The paper does not say where to start
+        if the likelihood has no maximum: the map that the search found is scaled to the size most
+        probable under the prior; ``start="likelihood_as_found"`` leaves it unscaled.
         """
         settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
         settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
@@ -192,15 +191,15 @@ class Posterior(Maker):
         X : Triplets, (m, 3) or (m, 4) array, or data frame
             The comparisons; their weights count answers.
         y : (m,) array of +1 and -1, optional
-            -1 turns a row around, as in ``STE.fit``.
+            -1 reverses a row, as in ``STE.fit``.
         n_objects : int, optional
-            Goes before the estimator's.
+            Overrides the estimator's.
         """
         plan = self._plan()
         if isinstance(X, StreamedTriplets):
             raise InputError(
                 "a posterior needs all answers in memory, and these are streamed from disk. Use "
-                "Bootstrap, which takes the stream, or Posterior(...).fit(stream[:]) if they fit "
+                "Bootstrap, which accepts streams, or Posterior(...).fit(stream[:]) if they fit "
                 "into memory."
             )
         n_objects = self.embedder.n_objects if n_objects is None else n_objects
@@ -209,7 +208,7 @@ class Posterior(Maker):
         if self.unit == "screen":
             need_screens(triplets)
         if self.unit == "answer":
-            warn_about_screens(triplets, "are taken as independent here", "leave unit='answer' out")
+            warn_about_screens(triplets, "are treated as independent here", "omit unit='answer'")
         self._fit_quietly(triplets)
         self._warn_about_chains(plan)
         return self
@@ -222,10 +221,10 @@ class Posterior(Maker):
         _need_room_for(plan, triplets.n_objects)
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
-        # The weights say how screens were taken; checkpoints of version 1 know no unit.
-        with settled.set_params(unit=None)._open_checkpoint(weighed, matrices) as kept:
-            entropy = kept.entropy
-            drawn = draw(plan, weighed, entropy, self.n_jobs, self.progress, kept)
+        # The weights tell how screens were treated; checkpoints of version 1 have no unit.
+        with settled.set_params(unit=None)._open_checkpoint(weighed, matrices) as checkpoint:
+            entropy = checkpoint.entropy
+            drawn = draw(plan, weighed, entropy, self.n_jobs, self.progress, checkpoint)
         self.diagnostics_: Diagnostics | None = None
         if plan.sampler != "laplace" and plan.n_samples >= 4:
             self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
@@ -234,7 +233,7 @@ class Posterior(Maker):
         return self
 
     def settle(self, n_rows: int = 0) -> Self:
-        """The same with what a number stands for, and sizes that were left open, written out."""
+        """A copy with the estimator and all defaults that depend on the answers filled in."""
         is_named = isinstance(self.estimator, Embedder)
         sizes = chain_sizes(0 if is_named else n_rows)._asdict()
         learn = () if is_named else LEARNED
@@ -251,11 +250,11 @@ class Posterior(Maker):
         if not estimator.model().is_probability:
             raise InputError(
                 f"{type(estimator).__name__} is a loss, not a probability of answers, so it has no "
-                "posterior. Use STE, TSTE or CKL, or a bootstrap, which takes all."
+                "posterior. Use STE, TSTE or CKL, or a bootstrap, which works with any model."
             )
 
     def _plan(self) -> Plan:
-        """Check the parameters and settle what they leave open."""
+        """Check the parameters and fill in defaults."""
         self._check_estimator()
         settled = self.settle()
         estimator, learned = self.embedder, settled.learn
@@ -289,7 +288,7 @@ class Posterior(Maker):
         if learn and sampler != "hmc":
             raise InputError(
                 f"learn={list(learn)} needs sampler='hmc', not {sampler!r}; or give the estimator "
-                "known values and leave learn out."
+                "known values and omit learn."
             )
         device = self._device(sampler, settled.n_chains)
         usual = WARMUP_IN_LOCKSTEP if device == "gpu" else WARMUPS[sampler]
@@ -300,7 +299,7 @@ class Posterior(Maker):
         return Plan(model, d, prior, learn, sampler, count, chains, warmup, start, device)
 
     def _device(self, sampler: str, n_chains: int) -> str:
-        """Whether the CPU or the GPU is meant."""
+        """The device to use, "cpu" or "gpu"."""
         device = self.embedder.device if self.device is None else self.device
         check_device(device)
         if device == "gpu" and sampler != "hmc":
@@ -309,7 +308,7 @@ class Posterior(Maker):
             )
         if device == "gpu" and self.checkpoint is not None:
             raise InputError(
-                "chains on a GPU take seconds and keep no checkpoint: leave checkpoint out, or use "
+                "chains on a GPU take seconds and have no checkpoints: omit checkpoint, or use "
                 "device='cpu'."
             )
         if device == "auto":
@@ -348,7 +347,7 @@ class Posterior(Maker):
         )
 
     def _warn_about_chains(self, plan: Plan) -> None:
-        """Say what is wrong with the chains."""
+        """Warn about chains that have not converged."""
         if self.diagnostics_ is None or not self.diagnostics_.problems:
             return
         cure = "raise n_samples and warmup"
@@ -368,24 +367,24 @@ class Posterior(Maker):
         )
 
 
-# --- the maximum, where a bootstrap takes its parameters from -----------------------------------
+# --- the maximum of the posterior, from which a bootstrap takes its parameters ------------------
 
 
-_SEARCHES = 4  # from different starts; the best counts
-_DIGITS = 4  # of the parameters: nobody knows them better
+_SEARCHES = 4  # from different starts; the best is used
+_DIGITS = 4  # significant digits of the parameters
 
 
 def model_at_maximum(triplets: Triplets, n_components: int) -> CKL:
-    """The crowd kernel with its exponent and mu at the maximum of the recommended posterior.
+    """CKL with its exponent and mu at the maximum of the recommended posterior.
 
-    Fits of one map have no lapse rate, so the posterior is that without one: answers given at
-    random make the exponent smaller instead. The maximum is searched for from the same starts
-    whatever the seed: it belongs to the answers and not to the draws.
+    A fit of a single map has no lapse rate, so neither has this posterior: answers given at random
+    make the exponent smaller instead. The search starts from the same points for every seed, so
+    that the result depends on the answers alone.
 
     Parameters
     ----------
     triplets : Triplets
-        Weighed as in the posterior, see `Posterior.weigh`.
+        Weighted as in the posterior, see `Posterior.weigh`.
     n_components : int
     """
     learned = tuple(name for name in LEARNED if name != "lapse")

@@ -1,4 +1,4 @@
-"""Priors over embeddings and over distance matrices, and of what is learned with them."""
+"""Priors over embeddings, over distance matrices and of learned parameters."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NormalPrior:
         return block
 
     def describe(self) -> dict[str, Any]:
-        """The settings, for the record."""
+        """The settings, for the provenance."""
         block = None if self.block is None else np.asarray(self.block, dtype=float).tolist()
         return {
             "prior": "NormalPrior",
@@ -76,9 +76,9 @@ class NormalPrior:
 class DistancePrior:
     """Gaussian over symmetric distance matrices (supplement): mean D₀ and covariance W ⊛ W.
 
-    Cov(D_ij, D_kl) = (W_ik W_jl + W_il W_jk) / 2. Symmetry is all that such a prior knows of
-    distances: its draws may be negative and break the triangle inequality, and the paper reports
-    that it does not behave satisfactorily. Its ensembles have distances and no points.
+    Cov(D_ij, D_kl) = (W_ik W_jl + W_il W_jk) / 2. Such a prior ensures only symmetry: its draws may
+    be negative and violate the triangle inequality, and the paper reports that it does not behave
+    satisfactorily. Its ensembles have distances and no points.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class DistancePrior:
         return np.stack([centre + draw_symmetric(root, rng) for _ in range(n_samples)])
 
     def describe(self) -> dict[str, Any]:
-        """The settings, for the record."""
+        """The settings, for the provenance."""
         parts = {name: np.asarray(getattr(self, name), dtype=float) for name in ("mean", "W")}
         return {"prior": "DistancePrior"} | {
             name: part.tolist() if part.ndim == 0 else f"matrix {part.shape}"
@@ -143,16 +143,16 @@ def _check_covariance(matrix: Array, what: str) -> None:
 
 
 def log_normal(prior: NormalPrior) -> tuple[float, float]:
-    """Mean and standard deviation of log v; a standard deviation of 0 says that v is known."""
+    """Mean and standard deviation of log v; a standard deviation of 0 means that v is known."""
     return math.log(prior.variance), prior.spread if prior.learned else 0.0
 
 
-# --- what may be learned with the points --------------------------------------------------------
+# --- parameters learned with the points ---------------------------------------------------------
 
 
 Learn = dict[str, tuple[float, float]]
 
-# Beta(1, 9) of a lapse rate, which every model can have: 10 % on average, 0 most likely.
+# Beta(1, 9) of the lapse rate, available for every model: mean 10 %, mode 0.
 LAPSE_PRIOR = (1.0, 9.0)
 _FIRST_LAPSE = 0.05
 
@@ -161,7 +161,7 @@ VARIANCE = (1.0, 1.0)
 
 
 def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model: Model) -> Learn:
-    """Check what to learn; returns its priors by name, the lapse rate first."""
+    """Check ``learn`` and return the priors by name, the lapse rate first."""
     if isinstance(learn, str):
         raise InputError(f"learn takes several names, such as learn=({learn!r},), got {learn!r}.")
     if not isinstance(learn, Mapping | Sequence):
@@ -172,7 +172,7 @@ def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model:
     for name, prior in given.items():
         if name not in known:
             raise InputError(
-                f"learn knows {', '.join(map(repr, known))} for {type(model).__name__}, "
+                f"learn must be among {', '.join(map(repr, known))} for {type(model).__name__}, "
                 f"got {name!r}."
             )
         if prior is not None and not (
@@ -190,19 +190,19 @@ def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model:
 def default_prior(
     prior: NormalPrior | DistancePrior | None, penalty: float, model: Model, learn: Learn
 ) -> NormalPrior | DistancePrior:
-    """The prior that is meant."""
+    """The prior given, or the default for this penalty and model."""
     if prior is not None:
         if penalty > 0.0:
             raise InputError(
                 f"the estimator's penalty={penalty:g} is a prior of variance {0.5 / penalty:g}, "
-                "and another prior is given; give one of them."
+                "and another prior is given; give only one of them."
             )
         if not isinstance(prior, NormalPrior | DistancePrior):
             raise InputError(f"prior must be a NormalPrior or a DistancePrior, got {prior!r}.")
         return prior
     if penalty > 0.0:
         return NormalPrior(0.5 / penalty)
-    # An offset that is learned, as CKL's mu, is the size.
+    # A learned offset, such as CKL's mu, sets the size.
     sees_size = model.sees_scale and OFFSET not in roles(learn, model)
     return (
         NormalPrior(VARIANCE[0], learned=True, spread=VARIANCE[1]) if sees_size else NormalPrior()
@@ -218,13 +218,13 @@ def first_theta(learn: Learn, model: Model) -> Array:
 
 
 def roles(learn: Learn, model: Model) -> NDArray[np.int64]:
-    """What the learned parameters are to the loss (k,): LAPSE, POWER, OFFSET."""
+    """Roles (k,) of the learned parameters in the loss: LAPSE, POWER, OFFSET."""
     known = {"lapse": LAPSE} | {name: own.role for name, own in model.learnable().items()}
     return np.array([known[name] for name in learn], dtype=np.int64)
 
 
 def theta_priors(learn: Learn) -> Array:
-    """Priors (k, 2) as the target takes them: the others than the lapse rate by their logarithm."""
+    """Priors (k, 2) for the target: Beta(a, b) of the lapse rate, (log median, sd) of others."""
     rows = [(a, b) if name == "lapse" else (math.log(a), b) for name, (a, b) in learn.items()]
     return np.array(rows, dtype=np.float64).reshape(-1, 2)
 

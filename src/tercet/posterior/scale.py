@@ -1,13 +1,13 @@
-"""A learned scale: the variance v of the prior, log-normal itself, summed out or drawn, compiled.
+"""A learned scale: the log-normal variance v of the prior, integrated out or drawn, compiled.
 
-Given v the centred points have density N(0, v), which sees them only through s, their sum of
-squares, and f, their degrees of freedom. The density of u = log v given s,
+Given v the centred points have density N(0, v), which depends only on s, their sum of squares, and
+f, their degrees of freedom. The density of u = log v given s,
 
     -(u - m)^2 / (2 t^2) - f u / 2 - s exp(-u) / 2,
 
-is strictly concave: its mode is found by Newton's method, and the integral by the trapezoidal rule,
-to a relative error of about 1e-9 for t = 1 and 1e-6 for t = 3. Summed out, v leaves a prior of s
-alone without the funnel that a sampler of (X, v) has to climb.
+is strictly log-concave: its mode is found by Newton's method, and the integral by the trapezoidal
+rule, to a relative error of about 1e-9 for t = 1 and 1e-6 for t = 3. Integrating v out leaves a
+prior of s alone, without the funnel that a sampler of (X, v) has to explore.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _log_density(u: float, s: float, freedom: float, mean: float, sd: float) -> 
 
 @jit
 def sum_out(s: float, freedom: float, mean: float, sd: float) -> tuple[float, float]:
-    """-log of the integral over u, up to a constant, and its slope by s, half the mean of 1/v."""
+    """-log of the integral over u, up to a constant, and its derivative by s: E[1/v] / 2."""
     mode, width = mode_of_log(s, freedom, mean, sd)
     top = _log_density(mode, s, freedom, mean, sd)
     step = 0.5 * width
@@ -66,7 +66,7 @@ def draw_variance(
     """Draw v given s, by rejection from a Student distribution around the mode of log v.
 
     With three degrees of freedom and 1.5 times the width, scaled to the same height at the mode,
-    it lies above the density everywhere. Of points whose squares are no number, neither is v.
+    it lies above the density everywhere. NaN if the sum of squares is not finite.
     """
     if not s < math.inf:
         return math.nan
@@ -87,7 +87,7 @@ def draw_variance(
 def draw_variances(
     squares: Array, freedom: float, mean: float, sd: float, rng: np.random.Generator
 ) -> Array:
-    """Draw v (S,) given each s (S,), one after the other."""
+    """Draw v (S,) given each s (S,)."""
     out = np.empty_like(squares)
     for k in range(len(squares)):
         out[k] = draw_variance(squares[k], freedom, mean, sd, rng)

@@ -1,14 +1,13 @@
 """The posterior's energy, -log density up to a constant, and its gradient, compiled.
 
-The likelihood does not see where the centre of the points is, so X (n, d) is centred and its centre
-is drawn apart, exactly. With X go the parameters theta that are estimated with it, each on a scale
-without bounds: the logit of the lapse rate, the logarithms of the model's own (`models.base`).
+The likelihood does not depend on the centre of the points, so X (n, d) is centred and its centre is
+drawn separately, exactly. Parameters theta estimated with X are on unbounded scales: the logit of
+the lapse rate, the logarithms of the model's own (`models.base`).
 
-Samplers that follow the gradient move shape and size apart: X = e^rho Y / |Y|, with |Y| the root of
-its sum of squares over its degrees of freedom. The length of Y means nothing and is given the
-distribution of standard normal points. Nearly consistent answers say much about the shape and
-little about the size, so that the size wanders over orders of magnitude; in these coordinates the
-shape need not shrink and grow with it.
+Gradient-based samplers separate shape and size: X = e^rho Y / |Y|, with |Y| the root of its sum of
+squares over its degrees of freedom. The length of Y is arbitrary and gets the distribution of
+standard normal points. Nearly consistent answers determine the shape well and the size poorly, so
+the size varies over orders of magnitude; in these coordinates the shape does not vary with it.
 """
 
 from __future__ import annotations
@@ -56,10 +55,10 @@ def constants(target: Target, theta: Array) -> tuple[float, float, float]:
 
 @jit
 def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array) -> float:
-    """-log likelihood; writes its slopes."""
+    """-log likelihood; writes its derivatives."""
     problem = target.problem
     by_X[:] = 0.0
-    if len(problem.edges) == 0:  # theta is empty: whoever learns parameters uses edges
+    if len(problem.edges) == 0:  # theta is empty: learned parameters need the edge form
         rows, weights = problem.comparisons, problem.weights
         return add_rows(target.code, target.p, target.q, rows, weights, X, by_X)
     p, q, lapse = constants(target, theta)
@@ -75,8 +74,8 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
         if target.learned[k] == LAPSE:
             by_theta[k] = by_lapse * lapse * (1.0 - lapse)
         elif target.learned[k] == POWER:
-            # near and far enter as near**(q/2): a slope by log q is one by log near, times
-            # log near, and likewise for far.
+            # near and far enter as near**(q/2): the derivative by log q is the one by log near
+            # times log near, and likewise for far.
             for e in range(len(w)):
                 length = max(lengths[e], TINY)
                 by_theta[k] += w[e] * length * math.log(length)
@@ -89,7 +88,7 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
 
 @jit
 def _prior(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array) -> float:
-    """-log prior of the centred points and of theta; adds its slopes."""
+    """-log prior of the centred points and of theta; adds its derivatives."""
     n, d = X.shape
     squares = 0.0
     for i in range(n):
@@ -120,7 +119,7 @@ def _prior(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array)
 
 @jit
 def prior_energies(target: Target, points: Array) -> Array:
-    """-log prior, up to a constant, of points (S, n, d), their centres taken out."""
+    """-log prior, up to a constant, of points (S, n, d) after centring."""
     nothing, slopes = np.empty(0), np.empty(points.shape[1:])
     out = np.empty(len(points))
     for s in range(len(points)):
@@ -135,7 +134,7 @@ def prior_energies(target: Target, points: Array) -> Array:
 def energy_and_gradient(
     target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array
 ) -> float:
-    """-log posterior density at centred points X (n, d) and theta (k,); writes its slopes."""
+    """-log posterior density at centred points X (n, d) and theta (k,); writes its derivatives."""
     energy = _likelihood(target, X, theta, by_X, by_theta)
     return energy + _prior(target, X, theta, by_X, by_theta)
 
@@ -144,7 +143,7 @@ def energy_and_gradient(
 def split_energy(
     target: Target, Y: Array, eta: Array, X: Array, by_Y: Array, by_eta: Array
 ) -> float:
-    """-log density of a shape Y (n, d), centred, and eta = (rho, theta); writes X and the slopes.
+    """-log density of a centred shape Y (n, d) and eta = (rho, theta); writes X and derivatives.
 
     The measure of X is that of rho times exp(rho freedom).
     """
@@ -159,7 +158,7 @@ def split_energy(
         for k in range(d):
             X[i, k] = factor * Y[i, k]
     energy = energy_and_gradient(target, X, eta[1:], by_Y, by_eta[1:])
-    radial = 0.0  # slope of the energy of X by rho
+    radial = 0.0  # derivative of the energy of X by rho
     for i in range(n):
         for k in range(d):
             radial += by_Y[i, k] * X[i, k]
