@@ -784,7 +784,7 @@ def test_the_learning_curve_is_drawn():
     with pytest.raises(InputError, match="'random' has no curve"):
         plot_learning({"random": []})
     for single in (loops["random"][0], curves["random"][0]):
-        with pytest.raises(InputError, match="put a single one into brackets"):
+        with pytest.raises(InputError, match="put a single one in brackets"):
             plot_learning({"random": single})
     with pytest.raises(InputError, match="rounds without a score"):
         plot_learning({"random": [loop_of("random").run(1)]})
