@@ -477,8 +477,8 @@ def test_names_go_in_too():
         ({"strategy": "greedy"}, "strategy must be one of 'uncertainty', .*, got 'greedy'"),
         ({"k": 0}, "k must be a positive whole number, got 0"),
         ({"k": 2.0}, "k must be a positive whole number"),
-        ({"k": len(EVERY) + 1}, "253 comparisons were wanted, but of all comparisons only 252"),
-        ({"k": 20, "per_anchor": 2}, "per_anchor=2 leaves room for 18"),
+        ({"k": len(EVERY) + 1}, "253 comparisons were requested, but of all comparisons only 252"),
+        ({"k": 20, "per_anchor": 2}, "per_anchor=2 allows only 18"),
         ({"per_anchor": 0}, "per_anchor must be a positive whole number"),
         ({"pool": 0}, "pool must be a positive whole number"),
         ({"n_draws": -1}, "n_draws must be a positive whole number"),
@@ -517,7 +517,7 @@ def test_bits_need_a_model_that_is_a_probability(strategy):
 def test_something_else_than_an_ensemble():
     with pytest.raises(InputError, match="ensemble_ of a fitted"):
         suggest(tc.Posterior(tc.STE(2)), 3)
-    with pytest.raises(InputError, match=r"got int\. Only strategy='random' does without"):
+    with pytest.raises(InputError, match=r"got int\. Only strategy='random' also accepts"):
         suggest(N, 3)
 
 
@@ -689,7 +689,7 @@ def test_resampling_chosen_answers_is_warned_about():
         ({"score": tc.Triplets(EVERY[:2], weights=[1.5, 1])}, "weights of score"),
         (
             {"maker": tc.Bootstrap(tc.SOE(2)), "strategy": "mutual_information"},
-            "SOE is none; use STE",
+            "SOE is not one; use STE",
         ),
     ],
 )
@@ -741,7 +741,7 @@ def test_answers_sent_twice_are_not_counted_twice():
     loop = loop_of(who=None)
     asked = loop.ask().array
     loop.tell(oracle(asked))
-    with pytest.raises(InputError, match=r"row 1 .* asked and answered before.*repeats=True"):
+    with pytest.raises(InputError, match=r"row 1 .* already answered.*repeats=True"):
         loop.tell([EVERY[0] if number(EVERY[:1], N)[0] not in number(asked, N) else EVERY[1],
                    oracle(asked)[0]])  # fmt: skip
     assert len(loop.triplets) == 85

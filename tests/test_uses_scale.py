@@ -210,7 +210,7 @@ def test_unanimous_answers_warn():
     with pytest.warns(SeparableWarning) as caught:
         tc.perceptual_scale(sure, n_samples=5, random_state=0)
     assert "so unanimous" in str(caught[0].message)
-    assert "in 5 of 5 replicates the answers leave values open" in str(caught[1].message)
+    assert "5 of 5 replicates do not determine all values" in str(caught[1].message)
 
 
 def test_answers_of_one_screen_warn():
@@ -223,10 +223,10 @@ def test_answers_of_one_screen_warn():
 @pytest.mark.parametrize(
     ("many", "unit", "used", "about"),
     [
-        (5, None, "observer", "people in general, from 5 observers resampled"),
+        (5, None, "observer", "people in general (5 observers resampled)"),
         (5, "answer", "answer", "these 5 observers, not about people in general"),
         (4, None, "answer", "these 4 observers, not about people in general"),
-        (4, "observer", "observer", "people in general, from 4 observers resampled"),
+        (4, "observer", "observer", "people in general (4 observers resampled)"),
         (1, None, "answer", "this one observer"),
     ],
 )
@@ -359,7 +359,7 @@ def test_the_jackknife_of_a_distance_model_takes_votes_for_answers(unit):
 def test_an_ensemble_takes_no_settings_for_making_one():
     ensemble = tc.Ensemble(np.random.default_rng(0).normal(size=(5, 4, 1)))
     for extra in ({"link": "logit"}, {"unit": "observer"}, {"model": tc.STE(1)}):
-        with pytest.raises(InputError, match="an ensemble was made before"):
+        with pytest.raises(InputError, match="do not apply to an ensemble"):
             tc.perceptual_scale(ensemble, **extra)
 
 
