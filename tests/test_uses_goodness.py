@@ -89,7 +89,7 @@ def test_counted_answers_have_no_clusters_of_their_own():
 def test_unanimous_answers_have_no_goodness_of_fit():
     with pytest.warns(SeparableWarning, match="unanimous"):
         scale = tc.perceptual_scale(simulated(sigma=1e-9), n_samples=2, random_state=0)
-    with pytest.warns(SeparableWarning, match="says nothing here"):
+    with pytest.warns(SeparableWarning, match="goodness of fit is not informative"):
         goodness_of_fit(scale, n_samples=5, random_state=0)
 
 

@@ -170,14 +170,14 @@ def test_stimuli_that_do_not_match_are_refused(stimuli, message):
         ({"uncertainty": "jackknife"}, "uncertainty must be one of"),
         ({"unit": "day"}, "unit must be one of"),
         ({"unit": "observer"}, "add a column observer"),
-        ({"unit": "observer", "uncertainty": "parametric"}, "what a bootstrap resamples"),
-        ({"unit": "screen", "model": tc.Posterior(tc.CKL(1))}, "what a bootstrap resamples"),
+        ({"unit": "observer", "uncertainty": "parametric"}, "is for resampling"),
+        ({"unit": "screen", "model": tc.Posterior(tc.CKL(1))}, "is for resampling"),
         ({"n_samples": 1}, "n_samples"),
         ({"lapse": 0.7}, "lapse must be True, False or a share"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"model": "mlds"}, "model must be 'difference'"),
         ({"model": 3}, "model must be 'difference'"),
-        ({"uncertainty": "posterior"}, "no posterior here"),
+        ({"uncertainty": "posterior"}, "has no posterior"),
         ({"model": tc.STE(2)}, r"one dimension, and the model has 2; use STE\(1\)"),
         ({"model": tc.Posterior(tc.CKL(2))}, r"use CKL\(1\)"),
         ({"model": tc.STE(1), "link": "logit"}, "belong to model='difference'"),
@@ -425,7 +425,7 @@ def test_the_difference_of_two_scales(people):
 
 def test_only_scales_of_the_same_stimuli_are_compared(scale):
     other = tc.perceptual_scale(simulated(), np.arange(N) + 1.0, n_samples=2, random_state=0)
-    with pytest.raises(InputError, match="stimuli are the same"):
+    with pytest.raises(InputError, match="these stimuli differ"):
         scale.difference(other)
     with pytest.raises(InputError, match="normalised and the other is not"):
         scale.difference(scale.unnormalised())

@@ -42,7 +42,7 @@ COSTS = {EMBEDDINGS: 1.0, DISTANCES: 3.0}  # seconds a cell, about
 NUMBERS = {
     "uncertainty": "average uncertainty",
     "error": "triplet error",
-    "triangle": "share of broken triangles",
+    "triangle": "share of violated triangle inequalities",
 }
 SUFFIX = " later"
 THINNED = 50  # draws whose triangles are looked at
@@ -231,7 +231,7 @@ def draw(table: Measurements) -> Pictures:
 
 FIGURE = Figure(
     "distances",
-    "A Gaussian prior over distance matrices keeps symmetry, and forgets the map it starts from.",
+    "A Gaussian prior over distance matrices keeps symmetry, but loses the map it starts from.",
     cells,
     draw,
     (

@@ -141,7 +141,7 @@ def pictures(table: Measurements) -> Pictures:
 
 FIGURE = Figure(
     "3",
-    "Abstaining where π is unsure: fewer errors with more triplets and with a higher threshold.",
+    "Abstaining where π is uncertain: fewer errors with more triplets and a higher threshold.",
     cells,
     pictures,
     (

@@ -261,7 +261,7 @@ def _name_axes(ax: Axes, y: str) -> None:
 
 FIGURE = Figure(
     "4",
-    "The more perception functions differ, the further off is the scale, and the less sure.",
+    "The more perception functions differ, the larger are the scale's error and uncertainty.",
     cells,
     draw,
     (
