@@ -1,4 +1,4 @@
-"""Answers of people, parted into some to learn from and others to predict."""
+"""Answers of people, split into training and test answers."""
 
 from __future__ import annotations
 
