@@ -1,4 +1,4 @@
-"""Are runs with a checkpoint, killed at random moments and resumed, bit-identical?"""
+"""Runs with a checkpoint, killed at random moments and resumed, against undisturbed ones."""
 
 from __future__ import annotations
 
