@@ -1,4 +1,4 @@
-"""Effective sample size per second of many chains in lockstep on an accelerator, and of the CPU's sampler.
+"""Effective sample size per second of chains in lockstep on an accelerator, and on the CPU.
 
     python -m benchmarks.accelerator_chains            1000 chains on the accelerator
     python -m benchmarks.accelerator_chains --cpu      Posterior(STE(2)), 4 chains, all cores

@@ -91,8 +91,8 @@ def page(
         f"    {command}",
         "Ours and the peer take turns in one run, on the same data; a time is the median of the "
         "repeats, a ratio is that of the two medians. Random starts have fixed seeds. Where runs "
-        f"are repeated, each is preceded by a pause of {PAUSE:g} s: without it, ours (on all cores) "
-        "can be up to 1.5 times slower right after the peer's turn.",
+        f"are repeated, each is preceded by a pause of {PAUSE:g} s: without it, ours (on all "
+        "cores) can be up to 1.5 times slower right after the peer's turn.",
         "## Summary",
         _markdown(_HEADER, _summary(sections)),
     ]

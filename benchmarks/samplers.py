@@ -131,7 +131,8 @@ def run(setting: Setting) -> Section:
     section.notes += [
         "ESS is the smallest bulk effective sample size, and R-hat the largest rank R-hat "
         f"(ArviZ), of all distances; for n = 200 of {CHOSEN_PAIRS} random ones. An ESS below 100 "
-        "per chain is a rough estimate, and chains with an R-hat far above 1.01 have not converged.",
+        "per chain is a rough estimate, and chains with an R-hat far above 1.01 have not "
+        "converged.",
         "The peers run in float64 with one device per chain, compiled ahead of time, and start "
         "from maximum a posteriori maps; ours finds its own starts within its warm-up. "
         "Diagnostics are not timed. NUTS has NumPyro's default settings "

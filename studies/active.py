@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from benchmarks.data import HOW_TO_FIND, Ints, find_data, load_from
+from benchmarks.data import HOW_TO_FIND, find_data, load_from
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
@@ -18,7 +18,7 @@ from studies.report import NONE, Goal, Image, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet import datasets, simulate
 from tercet.answers.triplets import Triplets
-from tercet.arrays import Floats
+from tercet.arrays import Floats, Index
 from tercet.estimators import CKL
 from tercet.plots.learning import plot_learning
 from tercet.posterior import Posterior
@@ -80,10 +80,10 @@ def _replay(
     for row, which in enumerate(numbers.tolist()):
         left.setdefault(which, []).append(row)
 
-    def ask(asked: Ints) -> Ints:
+    def ask(asked: Index) -> Index:
         return given[[left[which].pop() for which in number(asked, EGGS).tolist()]]
 
-    def offer() -> Ints:
+    def offer() -> Index:
         return given[[rows[-1] for rows in left.values() if rows]]
 
     first = ask(rng.permutation(offer())[:start])
@@ -126,7 +126,7 @@ def collected(scheme: str, answers: int) -> Result:
 
 
 @cache
-def alien_eggs() -> tuple[Ints, NDArray[np.str_]]:
+def alien_eggs() -> tuple[Index, NDArray[np.str_]]:
     """All answers, oldest first, and the scheme that chose each."""
     folder = find_data()
     assert folder is not None

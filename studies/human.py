@@ -8,12 +8,13 @@ import numpy as np
 from benchmarks.data import HOW_TO_FIND, find_data
 from numpy.typing import NDArray
 
-from studies.answers import Ints, part
+from studies.answers import part
 from studies.cells import Cell, Result, collect
 from studies.methods import health, posterior
 from studies.report import Goal, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet.answers.triplets import Triplets
+from tercet.arrays import Index
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, STE, TSTE
 from tercet.metrics import log_loss, squared_distances
@@ -71,12 +72,12 @@ def measure(people: str, answers: int, repeat: int, kind: str, model: str) -> Re
 
 
 def _plug_in(
-    model: type[Embedder], d: int, train: Triplets, test: Ints, seed: int
+    model: type[Embedder], d: int, train: Triplets, test: Index, seed: int
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Answer probability from the MAP, whose prior variance cross-validation chose."""
     fold = np.random.default_rng([seed, 11]).permutation(len(train)) % FOLDS
 
-    def predict(variance: float, rows: Any, asked: Ints) -> NDArray[np.float64]:
+    def predict(variance: float, rows: Any, asked: Index) -> NDArray[np.float64]:
         estimator = model(d, penalty=0.5 / variance, random_state=seed).fit(train[rows])
         return estimator.model().probability(*squared_distances(estimator.embedding_, asked), d)
 
