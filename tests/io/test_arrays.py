@@ -137,7 +137,7 @@ def test_archives_that_nobody_saved_like_this(save, content, told):
 
 
 def test_a_small_archive_does_not_fill_the_memory(save, monkeypatch):
-    monkeypatch.setattr("tercet.files._HARMLESS", 2**20)
+    monkeypatch.setattr("tercet.arrays._HARMLESS", 2**20)
     array = npy(np.zeros((2**17, 3), dtype=np.int64))
     content = zipped(array, compression=zipfile.ZIP_DEFLATED)
     with pytest.raises(InputError, match=r"would unpack to 3,145,856, more than 100 times"):

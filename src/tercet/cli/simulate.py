@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tercet.arrays import Floats
 from tercet.cli.common import (
     add_command,
     add_out,
@@ -21,6 +20,8 @@ from tercet.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from tercet.arrays import Floats
 
 
 __all__ = ["add_to", "run"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.arrays import read_npz
 from tercet.datasets.catalogue import CATALOGUE, Dataset
 from tercet.datasets.fetch import (
     download,
@@ -18,7 +19,6 @@ from tercet.datasets.fetch import (
     require_files,
 )
 from tercet.errors import InputError
-from tercet.files import read_npz
 
 __all__ = ["load_breast_cancer", "load_mnist_digits", "load_satellite"]
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from tercet.answers.checks import check_shape, row_number
 from tercet.answers.titles import COLUMNS, EXTRAS
 from tercet.answers.triplets import Triplets
+from tercet.arrays import UnreadableError, read_npy, read_npz
 from tercet.errors import InputError, RowsError
-from tercet.files import UnreadableError, check_size, read_npy, read_npz, write_whole
+from tercet.files import check_size, write_whole
 from tercet.io.cells import is_number
 from tercet.io.columns import reject_apart, say_untitled
 from tercet.io.inputfile import InputFile

@@ -32,8 +32,9 @@ from tercet.answers.checks import (
 from tercet.answers.streams import BLOCK_ROWS, Column, Stream, StreamedTriplets
 from tercet.answers.titles import COLUMNS, find_columns, is_missing
 from tercet.answers.triplets import Triplets
+from tercet.arrays import read_header
 from tercet.errors import DataWarning, InputError, TercetError
-from tercet.files import read_header, read_start
+from tercet.files import read_start
 from tercet.io.cells import Cells, check_columns, make_cells
 from tercet.io.parquet import encode_column, import_pyarrow, refuse_parquet
 from tercet.tables import parse_json

@@ -188,13 +188,13 @@ def _map(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     across, up = (ends[:, :, 1].max(axis=0) - ends[:, :, 0].min(axis=0))[:2]
     figure = _figure(width, width * float(np.clip(up / across, 0.4, 1.0)))
     ax = _bare(figure.subplots())
-    _exdrawable(figure, groups)
+    _explain(figure, groups)
     shown = analysis.ensemble.point_mean() if n > CROWD else analysis.ensemble
     plot_map(shown, analysis.names, groups=groups, level=level, ax=ax)
     return figure
 
 
-def _exdrawable(figure: Figure, groups: Sequence[str] | None) -> None:
+def _explain(figure: Figure, groups: Sequence[str] | None) -> None:
     """Say below the picture which group has which colour; before names are placed."""
     from matplotlib.lines import Line2D
 
@@ -227,12 +227,12 @@ def _rows(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     if len(objects) > MOST_ROWS:
         figure, level = _figure(8.0, 3.4), analysis.settings.level
         ax = _bare(figure.subplots())
-        _exdrawable(figure, groups)
+        _explain(figure, groups)
         plot_map(analysis.ensemble, analysis.names, groups=groups, level=level, ax=ax)
         return figure
     figure = _figure(5.0, 0.8 + 0.19 * len(objects))
     ax = figure.subplots()
-    _exdrawable(figure, groups)
+    _explain(figure, groups)
     colours, markers = looks(groups, len(objects))
     for row, each in enumerate(objects):
         at, look = [float(each.position[0])], (colours[each.number], markers[each.number])
@@ -257,7 +257,7 @@ def _stimuli(analysis: Analysis, groups: Sequence[str] | None) -> Figure:
     figure = _one(5.0, 3.8, plot_scale, scale, level=level)
     places = zip(scale.stimuli.tolist(), scale.estimate.tolist(), strict=True)
     limits = scale.interval(level).tolist()
-    _exdrawable(figure, groups)
+    _explain(figure, groups)
     colours, markers = looks(groups, len(analysis.objects))
     for each, (x, y), ends in zip(analysis.objects, places, limits, strict=True):
         look = (colours[each.number], markers[each.number])

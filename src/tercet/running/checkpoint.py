@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.arrays import read_npz
 from tercet.errors import DataWarning, InputError, TercetError
-from tercet.files import read_npz
 from tercet.running.memory import LARGEST_NUMBER
 from tercet.running.provenance import Seed, entropy_of, versions
 from tercet.tables import parse_json

@@ -1,6 +1,6 @@
 """The examples of README and docs run, and print what the page shows.
 
-``TERCET_REMAKE=1 pytest -n 0 tests/test_do*.py tests/test_demo.py`` writes what they print
+``TERCET_REMAKE=1 pytest -n 0 tests/docs tests/test_demo.py`` writes what they print
 now into the pages; read them before they are kept.
 """
 
@@ -23,7 +23,7 @@ from tests.pages import (
 )
 
 README = ROOT / "README.md"
-TUTORIAL = DOCS / "tutorial.md"  # with the how-tos in test_docs_howto.py
+TUTORIAL = DOCS / "tutorial.md"  # with the how-tos in test_howto.py
 PAGES = [README, *(page for page in sorted(DOCS.glob("*.md")) if page != TUTORIAL)]
 ALL = [*PAGES, TUTORIAL, *sorted((DOCS / "howto").glob("*.md"))]
 

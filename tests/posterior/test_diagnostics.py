@@ -199,7 +199,7 @@ def test_the_record_of_a_map_knows_how_its_chains_did():
 
 
 def test_the_page_says_how_many_distances_are_looked_at():
-    page = Path(__file__).parents[1] / "docs" / "posterior.md"
+    page = Path(__file__).parents[2] / "docs" / "posterior.md"
     assert f"distances of up to {WATCHED_PAIRS} pairs" in " ".join(page.read_text("utf-8").split())
 
 

@@ -23,7 +23,7 @@ from tercet.cli.common import (
     share_of_one,
     words,
 )
-from tercet.cli.files import input_file, output_file, output_place
+from tercet.cli.files import input_file, input_place, output_file, output_place
 from tercet.cli.main import INTERRUPTED, build_parser
 from tercet.cli.output import Result, emit, harmless, one_line, printable, with_options
 from tercet.errors import DataWarning, InputError, TercetError
@@ -149,7 +149,7 @@ sys.exit(main())
 
 
 def test_the_command_begins_with_the_module_that_handles_interruptions():
-    with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
+    with open(Path(__file__).parents[2] / "pyproject.toml", "rb") as file:
         scripts = tomllib.load(file)["project"]["scripts"]
     assert scripts == {"tercet": "tercet.__main__:main"}
 
@@ -328,7 +328,7 @@ def actions():
 
 
 def test_every_option_that_names_a_file_says_what_becomes_of_it():
-    kinds = {input_file, output_file, output_place}
+    kinds = {input_file, input_place, output_file, output_place}
     files = {"FILE", "PATH", "DIR", "COMPARISONS", "OUT"}
     seen = [(name, action) for name, action in actions() if action.metavar in files]
     assert len(seen) > 30

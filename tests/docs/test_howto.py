@@ -1,6 +1,6 @@
 """The tutorial and the how-tos show what their commands and their code really print.
 
-As in test_docs.py, ``TERCET_REMAKE=1`` writes what they print now into the pages.
+As in test_pages.py, ``TERCET_REMAKE=1`` writes what they print now into the pages.
 """
 
 import ast

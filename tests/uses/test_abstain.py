@@ -414,8 +414,9 @@ def test_whole_units_are_held_out(unit):
         assert not set(train.observers) & set(test.observers)
         assert len(set(test.observers)) == 12
     elif unit == "screen":
-        assert not set(train.screens) & set(test.screens)
-        assert len(set(test.screens)) == 60
+        shown = [set(zip(part.observers, part.screens, strict=True)) for part in (train, test)]
+        assert not shown[0] & shown[1]
+        assert len(shown[1]) == 120  # of 300: a label of two observers is two screens
     elif unit == "comparison":
         questions = [
             {(i, *sorted(rest)) for i, *rest in part.array.tolist()} for part in (train, test)

@@ -238,7 +238,7 @@ def test_a_map_with_two_arrays_of_one_name(path):
 
 def test_a_small_file_does_not_fill_the_memory(path, monkeypatch):
     """Of a file a hundredth as large nothing is unpacked, but for the first gigabyte."""
-    monkeypatch.setattr("tercet.files._HARMLESS", 2**20)
+    monkeypatch.setattr("tercet.arrays._HARMLESS", 2**20)
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("draws.npy", "w", force_zip64=True) as member,

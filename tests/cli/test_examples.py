@@ -10,7 +10,7 @@ from tercet.cli import main
 from tercet.cli.main import COMMANDS, build_parser
 from tercet.cli.reference import write_reference
 
-PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
+PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 GROUPS = build_parser()[1]
 ALL = [command for group in GROUPS.values() for command in group]
 

@@ -377,9 +377,9 @@ def test_a_disk_that_fails_under_way_is_told(path):
     """The system refuses to let a file grow: what a quota does."""
     code = (
         "import resource, sys, numpy as np\n"
-        "from tercet.running.checkpoint import open_checkpoint, rows\n"
-        "rows.EVERY = 0.0\n"
-        "with open_checkpoint(sys.argv[1], {}, {}, 0) as checkpoint:\n"
+        "from tercet.running import checkpoint as module\n"
+        "module.EVERY = 0.0\n"
+        "with module.open_checkpoint(sys.argv[1], {}, {}, 0) as checkpoint:\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\n"
         "    for part in range(1000):\n"
         "        checkpoint.add('chain', 1, {'x': np.full(200, float(part))}, part)\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tercet
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 MODULES = ("align", "datasets", "metrics", "plots", "simulate")
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
 API = "\n".join(page.read_text("utf-8") for page in (DOCS / "api").glob("*.rst"))
@@ -70,3 +70,16 @@ def test_nothing_is_fetched():
     files = [DOCS / "conf.py", *(DOCS / "_static").iterdir()]
     wrong = [file.name for file in files if "http" in file.read_text("utf-8")]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_architecture_names_what_is_there():
+    """Files and folders that the page walks through, and the functions it names in them."""
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    package = Path(tercet.__file__).parent
+    named = set(re.findall(r"(?<![\w/.])([a-z_]+(?:/[a-z_]+)*(?:\.py|/))(?=[\s`,;:)]|$)", page))
+    named -= {"docs/", "src/tercet/", "tests/io", "tests/test_imports.py", "tercet/__init__.py"}
+    source = DOCS.parent / "src" / "tercet"
+    folders = [package, *(folder for folder in package.rglob("*") if folder.is_dir()), source]
+    missing = [name for name in named if not any((folder / name).exists() for folder in folders)]
+    assert len(named) > 40
+    assert not missing
