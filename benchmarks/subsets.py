@@ -89,7 +89,7 @@ def run_subsets(setting: Setting) -> Section:
         "Ours is `fit_subsets` on all cores with default options, including the construction of "
         "the problem. One call at n = 50 takes a few milliseconds, so a turn is 20 calls in a row "
         "and their mean; a single call after a second's pause has to wake the second core and "
-        "takes up to twice as long. The peer is a loop over `cblearn.embedding.STE(d).fit(subset)`.",
+        "takes up to twice as long. The peer loops over `cblearn.embedding.STE(d).fit(subset)`.",
         "The loss is the negative log-likelihood of the subset, evaluated by one function in "
         f"float64 for both; means that differ relatively by less than {SAME_LOSS:g} count as "
         "equal.",

@@ -1,4 +1,4 @@
-"""Figure 3: predict a triplet where π is certain enough, else abstain; the supplement's Bayesian STE.
+"""Figure 3: predict a triplet where π is certain, else abstain; the supplement's Bayesian STE.
 
 More triplets make fewer errors and fewer abstentions; a higher threshold makes fewer errors and
 more abstentions (paper, sections 4.1 and 5.2). Beside the paper's two methods stands the
