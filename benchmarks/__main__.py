@@ -1,4 +1,4 @@
-"""Run the cases, print one table, and write the page if asked."""
+"""Run the cases, print one table, and write the page if requested."""
 
 from __future__ import annotations
 

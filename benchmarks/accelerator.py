@@ -247,7 +247,7 @@ def run_large(quick: bool) -> tuple[str, Row, list[Row]]:
         "loss",
         "iterations",
         "converged",
-        "hold-out error",
+        "held-out error",
         "truth's",
         "warnings",
     )

@@ -1,4 +1,4 @@
-"""Effective draws a second of many chains in lockstep on an accelerator, and of the CPU's sampler.
+"""Effective sample size per second of chains in lockstep on an accelerator, and on the CPU.
 
     python -m benchmarks.accelerator_chains            1000 chains on the accelerator
     python -m benchmarks.accelerator_chains --cpu      Posterior(STE(2)), 4 chains, all cores
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def on_the_accelerator(answers: tc.Triplets, dtype: str, options: argparse.Namespace) -> None:
-    """Warm up and sample, and print what it took and what it is worth."""
+    """Warm up and sample, and print time and quality."""
     from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
     from tercet.posterior.draw import convert
 
@@ -73,7 +73,7 @@ def on_the_accelerator(answers: tc.Triplets, dtype: str, options: argparse.Names
     starts = np.array([jittered(hill, k, rng)[0] for k, rng in enumerate(rngs)])
     form, data = convert(target, D, dtype)
     X, theta = starts[np.arange(options.chains) % SUPERCHAINS], np.empty((options.chains, 0))
-    print(f"\n{dtype}: {_microseconds(form, data, X):.1f} µs a gradient of all chains")
+    print(f"\n{dtype}: {_microseconds(form, data, X):.1f} µs per gradient of all chains")
     for seed in range(options.repeats + 1):
         sampler = make_sampler(form, data, np.random.SeedSequence(seed), lambda count: None)
         began = time.perf_counter()
@@ -89,8 +89,8 @@ def on_the_accelerator(answers: tc.Triplets, dtype: str, options: argparse.Names
         seconds = done - warm
         print(
             f"  warm-up {warm - began:.2f} s, sampling {seconds:.3f} s; length {tuned.length:g}, "
-            f"step {float(tuned.state.step):.2f}, gradients a draw {2 * kept.steps.mean():.1f}, "
-            f"accepted {kept.accepted.mean():.2f}, astray {int(kept.divergent.sum())}; "
+            f"step {float(tuned.state.step):.2f}, gradients per draw {2 * kept.steps.mean():.1f}, "
+            f"accepted {kept.accepted.mean():.2f}, divergent {int(kept.divergent.sum())}; "
             f"ESS {_words(quality)}; ESS/s {quality.ess / seconds:.4g} "
             f"(distances {quality.of_distances / seconds:.4g}; "
             f"with warm-up {quality.ess / (done - began):.4g}); "

@@ -2,7 +2,7 @@
 
 Each commit is checked out into a folder of its own and computes the same cases, all settings given,
 in a process of its own; a full stop stands for the working tree as it is. Results are compared by
-their hashes, key by key: a key that has another name but the same bits is told as renamed, and is
+their hashes, key by key: a key with another name but the same bits is reported as renamed, which is
 no difference. The exit code is 1 where bits differ, and 2 where a commit cannot be tried.
 
 This file is also what those processes run: it uses public names only, those that every commit has.
@@ -232,7 +232,7 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
 
 def probe() -> Hashes:
     """All cases, hashed."""
-    warnings.simplefilter("ignore")  # runs as short as these are told so
+    warnings.simplefilter("ignore")  # such short runs warn
     found = {}
     for name, case in cases(make_triplets()).items():
         alone = name == "simulate" or name.startswith("fit")

@@ -1,4 +1,4 @@
-"""The paper's bootstrap as a whole: resample, fit, lay on each other, and π of all comparisons."""
+"""The paper's bootstrap as a whole: resample, fit, align, and π of all comparisons."""
 
 from __future__ import annotations
 

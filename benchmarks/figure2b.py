@@ -61,7 +61,7 @@ def run(setting: Setting) -> Section:
     section.notes.append(
         "The peer is a loop over `cblearn.embedding.STE(2).fit(subset)` on the same training sets; "
         "it has no bootstrap, no alignment, no π and no posterior, so the π of its replicates are "
-        "worked out by `tercet.Ensemble`, outside the time. Ours has everything in it. Errors are "
+        "computed by `tercet.Ensemble`, outside the time. Ours includes all of it. Errors are "
         "shares of true triplets, means over all training sets."
     )
     return section

@@ -44,7 +44,7 @@ WORDS = {
     "evaluation by triplets": f"value and gradient, {N} objects",
     "fit by triplets": f"whole fit, {N} objects",
     "evaluation by objects": "value and gradient, 10⁶ triplets",
-    "fit by objects": f"whole fit, {PER_OBJECT} triplets an object",
+    "fit by objects": f"whole fit, {PER_OBJECT} triplets per object",
 }
 
 

@@ -84,7 +84,7 @@ def run(setting: Setting) -> Section:
         section.notes.append(data.HOW_TO_FIND)
         return section
     rows = []
-    alike, kernel = Tally("all models, like with like"), Tally("GNMDS over the kernel")
+    alike, kernel = Tally("all models, the same objective"), Tally("GNMDS over the kernel")
     for load in (data.car60, data.music_aset400) if setting.quick else SETS:
         answers = load(setting.data)
         STE(2, random_state=0).fit(_triplets(answers))  # loads the compiled code

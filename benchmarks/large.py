@@ -50,17 +50,17 @@ class Told(NamedTuple):
 
 
 def run(setting: Setting) -> Section:
-    """Simulate, fit in fresh processes, and ask the maps fresh questions."""
+    """Simulate, fit in new processes, and test the maps on new answers."""
     n, m = setting.choose((50_000, 5_000_000), (2_000, 200_000))
     rng = np.random.default_rng(n)
     points, _ = gaussian_mixture(n, random_state=rng)
     triplets = noisy_triplets(points, m, noise=NOISE, random_state=rng).array
-    fresh = noisy_triplets(points, HELD_OUT, noise=NOISE, random_state=rng)
-    truth = triplet_error(points, fresh)
+    unseen = noisy_triplets(points, HELD_OUT, noise=NOISE, random_state=rng)
+    truth = triplet_error(points, unseen)
     lines, rows = [], []
     for model in MODELS:
         told, embedding = _in_new_process(model, triplets, n)
-        error = triplet_error(embedding, fresh)
+        error = triplet_error(embedding, unseen)
         reached = (
             told.seconds < GOAL_SECONDS
             and told.peak_bytes < GOAL_BYTES
@@ -72,7 +72,7 @@ def run(setting: Setting) -> Section:
             f"< {GOAL_SECONDS:g} s, < 4 GB, within {GOAL_EXCESS:g}",
             reached,
             f"{PUBLISHED[model.partition(',')[0]][1]} CPU s, published",
-            quality_ours=f"hold-out error {error:.4f}",
+            quality_ours=f"held-out error {error:.4f}",
             quality_peer=f"true positions {truth:.4f}",
         )
         lines.append(line)
@@ -90,7 +90,7 @@ def run(setting: Setting) -> Section:
             )
         )
     header = ["model", "seconds", "peak memory", "iterations", "why it stopped"]
-    header += ["training error", "hold-out error", "above the truth's", "warnings"]
+    header += ["training error", "held-out error", "above the truth's", "warnings"]
     published = Table(
         "Published for cblearn on imagenet-v2 (50 k objects, 5.0 M triplets, 2-d; other data and "
         "another machine, so an order of magnitude only)",
@@ -102,12 +102,12 @@ def run(setting: Setting) -> Section:
         lines,
         [Table("One fit each, in a new process", header, rows), published],
         [
-            "Seconds include reading and checking the triplets. The hold-out error is that on "
-            f"{HELD_OUT} fresh noisy answers; no map can be expected to do better on them than "
+            "Seconds include reading and checking the triplets. The held-out error is on "
+            f"{HELD_OUT} new noisy answers; no map can be expected to do better on them than "
             "the true positions.",
             "The simulated noise is on the logarithm of a distance, so that the probability of an "
             "answer depends on the ratio of two distances; STE sees the difference of their "
-            "squares. With 2 000 objects and as many triplets an object, STE is .016 above the "
+            "squares. With 2 000 objects and as many triplets per object, STE is .016 above the "
             "truth from a spectral, a random and the true start alike, with SciPy's optimiser too; "
             ".007 remain with ten times the triplets. On answers drawn from STE itself it is .006 "
             "above.",

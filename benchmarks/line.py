@@ -23,7 +23,7 @@ RESTARTS = 50
 CLOSE, GOAL = 0.001, 0.95
 EGGS = (500, 1000, 2000, 4000)  # answers
 SIZES, NOISES = (20, 100, 300), (0.1, 0.3)
-PLENTY, FEW = 15, 6  # triplets an object
+PLENTY, FEW = 15, 6  # triplets per object
 STARTS = ("default fit", "random", "spectral", "down from 2-d", "down from 3-d")
 
 STE_1D = Objective(STEModel(), 1)
@@ -51,8 +51,8 @@ def run(setting: Setting) -> Section:
     """Answers of people about alien eggs, and simulated worlds."""
     section = Section("One dimension: is the default start good enough?")
     groups = {
-        f"1-d, simulated, {PLENTY} triplets an object": _simulated(setting, PLENTY),
-        f"1-d, simulated, {FEW} triplets an object": _simulated(setting, FEW),
+        f"1-d, simulated, {PLENTY} triplets per object": _simulated(setting, PLENTY),
+        f"1-d, simulated, {FEW} triplets per object": _simulated(setting, FEW),
     }
     if setting.data is None:
         section.notes.append("Alien eggs: " + data.HOW_TO_FIND)
@@ -78,12 +78,12 @@ def run(setting: Setting) -> Section:
         )
         section.tables.append(_table(name, outcomes))
     section.notes += [
-        "Alien eggs: 25 runs for each number of answers, each a fresh draw without replacement "
+        "Alien eggs: 25 runs for each number of answers, each a new draw without replacement "
         "from the 8 106 answers to comparisons that were chosen at random. Simulated: points "
         "uniform on [0, 1], noise σ; 17, 17 and 16 runs for each σ with 20, 100 and 300 objects. "
         "100 runs in each group.",
-        f"{PLENTY} triplets an object is about the least that alien eggs have (500 answers are 17 "
-        f"an object); {FEW} shows what happens below. Where the column `random` is near 2 %, only "
+        f"{PLENTY} triplets per object is about the least that alien eggs have (500 answers are 17 "
+        f"per object); {FEW} shows what happens below. Where the column `random` is near 2 %, only "
         "one of the 50 restarts came close to the best of them, so that more restarts could find "
         "a better one still.",
         "Every start is a single run, except the default fit, which has restarts of its own on "

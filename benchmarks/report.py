@@ -1,4 +1,4 @@
-"""What a case hands back, and how it is shown: a table on the terminal, a page in Markdown."""
+"""Results of a case: a table on the terminal, a page in Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE = "–"
 
 
 class Line(NamedTuple):
-    """One line of the summary; ``reached`` is None where there was nothing to judge."""
+    """One line of the summary; ``reached`` is None where there is no criterion."""
 
     case: str
     ours: str
@@ -77,7 +77,7 @@ def terminal(sections: Sequence[Section]) -> str:
 def page(
     sections: Sequence[Section], command: str, load: float, peer_versions: dict[str, str]
 ) -> str:
-    """Return the whole report in Markdown; ``load`` tells whether the machine was busy before."""
+    """Return the whole report in Markdown; ``load`` is the load average before the run."""
     peer = (
         ", ".join(f"{name} {number}" for name, number in peer_versions.items())
         or "not installed: ours was measured alone"
@@ -91,8 +91,8 @@ def page(
         f"    {command}",
         "Ours and the peer take turns in one run, on the same data; a time is the median of the "
         "repeats, a ratio is that of the two medians. Random starts have fixed seeds. Where runs "
-        f"are repeated, a pause of {PAUSE:g} s goes before each: without it, ours (on all cores) "
-        "can be up to 1.5 times slower right after the peer's turn.",
+        f"are repeated, each is preceded by a pause of {PAUSE:g} s: without it, ours (on all "
+        "cores) can be up to 1.5 times slower right after the peer's turn.",
         "## Summary",
         _markdown(_HEADER, _summary(sections)),
     ]

@@ -1,4 +1,4 @@
-"""Effective draws a second of the posterior of STE: ours beside NumPyro and BlackJAX.
+"""Effective sample size per second of the posterior of STE: ours beside NumPyro and BlackJAX.
 
 The two run in a process and a virtual environment of their own; sampler_worker.py is their side.
 """
@@ -71,7 +71,7 @@ class Budget(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Seconds of a run, and how much work a draw was."""
+    """Seconds of a run, and work per draw."""
 
     draws: int  # kept, of one chain
     sampling: float
@@ -90,12 +90,12 @@ class Measured(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Effective draws in a second of sampling."""
+        """Effective sample size per second of sampling."""
         return self.ess / self.cost.sampling
 
     @property
     def rate_in_all(self) -> float:
-        """Effective draws in a second of warm-up and sampling."""
+        """Effective sample size per second of warm-up and sampling."""
         return self.ess / (self.cost.sampling + self.cost.warmup)
 
 
@@ -118,19 +118,27 @@ def run(setting: Setting) -> Section:
             section.notes.append(HOW_TO_INSTALL)
         else:
             section.notes.append(f"Peers: {', '.join(map(' '.join, peer.versions().items()))}.")
-    header = ["case", "sampler", "likelihood", "draws a chain", "steps a draw", "smallest ESS"]
-    header += ["ESS a second", "with warm-up", "compiling", "warm-up", "sampling", "largest R-hat"]
+    header = ["case", "sampler", "likelihood", "draws per chain", "steps per draw", "smallest ESS"]
+    header += [
+        "ESS per second",
+        "with warm-up",
+        "compiling",
+        "warm-up",
+        "sampling",
+        "largest R-hat",
+    ]
     section.tables.append(Table(f"{CHAINS} chains side by side, medians of the runs", header, rows))
     section.notes += [
         "ESS is the smallest bulk effective sample size, and R-hat the largest rank R-hat "
-        f"(ArviZ), of all distances; for n = 200 of {CHOSEN_PAIRS} random ones. An ESS below 100 a "
-        "chain is a rough figure, and chains whose R-hat is far above 1.01 have not met.",
-        "The peers run in float64 with one device a chain, compiled ahead, and are given maps "
-        "that fit well (maximum a posteriori) to start from; ours finds its own starts in its "
-        "time of warm-up. Diagnostics are in nobody's time. NUTS has NumPyro's usual settings "
+        f"(ArviZ), of all distances; for n = 200 of {CHOSEN_PAIRS} random ones. An ESS below 100 "
+        "per chain is a rough estimate, and chains with an R-hat far above 1.01 have not "
+        "converged.",
+        "The peers run in float64 with one device per chain, compiled ahead of time, and start "
+        "from maximum a posteriori maps; ours finds its own starts within its warm-up. "
+        "Diagnostics are not timed. NUTS has NumPyro's default settings "
         "(diagonal mass, target 0.8) and the "
         "faster of two forms of the likelihood, by edges or by the matrix of distances. A step "
-        "is one gradient for NUTS, one try on the ellipse for elliptical slice.",
+        "is one gradient for NUTS, one proposal on the ellipse for elliptical slice.",
     ]
     return section
 

@@ -1,4 +1,4 @@
-"""What every case is given, and how ours and the peer take turns."""
+"""Settings of every case, and how ours and the peer take turns."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def timed(function: Callable[..., Any], *arguments: Any) -> Timed:
 
 
 def take_turns(runs: dict[str, Run], repeats: int) -> dict[str, Repeated]:
-    """Run all in turn, again and again, after a pause each."""
+    """Run all in turn, repeatedly, each after a pause."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     results = {}
     for _ in range(repeats):

@@ -61,7 +61,7 @@ def run(setting: Setting) -> Section:
                 times(peer, model),
             ),
             Line(
-                "first fit in a new process, all in all",
+                "first fit in a new process, in total",
                 duration(fit),
                 f"≤ {GOAL_SECONDS:g} s",
                 fit <= GOAL_SECONDS,
@@ -72,7 +72,7 @@ def run(setting: Setting) -> Section:
             "An import is timed inside the new process, without the start of Python.",
             "`import cblearn` alone loads nothing but a version number, and `import tercet` loads "
             "names when they are first used: the goal is judged against the import that the peer's "
-            "users need. Until a model is at hand, both load scikit-learn and SciPy, which is most "
+            "users need. To provide a model, both load scikit-learn and SciPy, which is most "
             "of the time.",
             "The first fit is the whole process from start to end: Python, imports, a simulated "
             "data set of 4 000 answers about 50 objects, and `STE(2).fit`, with compiled code in "

@@ -82,14 +82,14 @@ def run_subsets(setting: Setting) -> Section:
         fastest = times(peer and peer.fastest, ours.fastest)
         spread.append([world.title, _range(ours), _range(peer), fastest])
     header = ["case", "converged", "separable", "mean iterations", "mean loss, ours", "peer"]
-    section.tables.append(Table("How our fits ended", header, ended))
+    section.tables.append(Table("Outcome of our fits", header, ended))
     header = ["case", "ours", "peer", "ratio of the fastest"]
     section.tables.append(Table("Fastest to slowest repeat", header, spread))
     section.notes += [
-        "Ours is `fit_subsets` on all cores with default options, the building of the problem "
-        "included. One call at n = 50 takes a few milliseconds, so a turn is 20 calls in a row and "
-        "their mean; a single call after a second's pause has to wake the second core and takes up "
-        "to twice as long. The peer is a loop over `cblearn.embedding.STE(d).fit(subset)`.",
+        "Ours is `fit_subsets` on all cores with default options, including the construction of "
+        "the problem. One call at n = 50 takes a few milliseconds, so a turn is 20 calls in a row "
+        "and their mean; a single call after a second's pause has to wake the second core and "
+        "takes up to twice as long. The peer loops over `cblearn.embedding.STE(d).fit(subset)`.",
         "The loss is the negative log-likelihood of the subset, evaluated by one function in "
         f"float64 for both; means that differ relatively by less than {SAME_LOSS:g} count as "
         "equal.",

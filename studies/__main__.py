@@ -1,4 +1,4 @@
-"""Run the studies, or go on with them, and write the page if asked."""
+"""Run or resume the studies, and write the page if requested."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run
 RUNS = {"kills": kills.run}
 STUDIES = UNCERTAINTIES | USES | RUNS
 TITLES = {
-    "Do the uses keep what they say?": USES,
-    "Do runs survive?": RUNS,
+    "The uses, measured": USES,
+    "Resuming killed runs": RUNS,
     "Are the uncertainties true?": STUDIES,
 }
 

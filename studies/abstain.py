@@ -1,4 +1,4 @@
-"""Is a promised error rate kept? Thresholds chosen from hold-out answers, in a known world."""
+"""Does a guaranteed error rate hold? Thresholds chosen from held-out answers, known truth."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tercet.estimators import STE
 from tercet.metrics import squared_distances
 from tercet.uses.abstain import choose_threshold
 
-VERSION = 1  # raise it when the product changes what is measured here
+VERSION = 1  # raise it when changes in tercet affect what is measured here
 N, ANSWERS, HELD_OUT = 30, 1000, 1000
 NOISES = (0.3, 1.0)
 ERRORS = (0.05, 0.1, 0.2)
 DELTA = 0.1
 FITS, QUICK_FITS, HOLD_OUTS = 20, 2, 10
-THIN = 8  # of 4000 draws, for speed: the promise is about whatever ensemble there is
-NAIVE = np.linspace(0.5, 0.995, 100)  # thresholds that the naive rule chooses from
+THIN = 8  # of 4000 draws, for speed: the guarantee holds for any ensemble
+NAIVE = np.linspace(0.5, 0.995, 100)  # candidate thresholds of the naive rule
 MODELS: dict[str, Make] = {"STE": posterior(STE(2)), "CKL, exponent, μ": log_ratio()}
 
 
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 def measure(model: str, noise: float, fit: int) -> Result:
-    """Fit once, and choose from ten hold-outs; for each error the choices, None or what they do."""
+    """Fit once, and choose thresholds from ten hold-outs; coverage and risk of each, or None."""
     rng = np.random.default_rng([fit, round(10 * noise), list(MODELS).index(model)])
     points, _ = simulate.gaussian_mixture(N, random_state=fit)
     train = simulate.noisy_triplets(points, ANSWERS, noise=noise, random_state=rng)
@@ -70,7 +70,7 @@ def measure(model: str, noise: float, fit: int) -> Result:
 
 
 def _naive(confidence: Floats, wrong: NDArray[np.bool_], error: float) -> float | None:
-    """The loosest threshold whose predictions were wrong no more often than promised."""
+    """The loosest threshold with no more than the share ``error`` of wrong predictions."""
     passing = (
         float(threshold)
         for threshold in NAIVE
@@ -81,7 +81,7 @@ def _naive(confidence: Floats, wrong: NDArray[np.bool_], error: float) -> float 
 
 def run(setting: Setting) -> Section:
     """Every model, noise and error."""
-    section = Section("Abstaining: is a promised error rate kept?")
+    section = Section("Abstaining: does the guaranteed error rate hold?")
     fits = setting.choose(FITS, QUICK_FITS)
     places = [Place(model, noise) for noise in NOISES for model in MODELS]
     keys = [(place, fit) for fit in range(fits) for place in places]
@@ -99,22 +99,22 @@ def run(setting: Setting) -> Section:
             rows.append([place.model, f"{place.noise:g}", short(error, 2), *kept[1:], *naive[1:]])
             section.goals.append(
                 Goal(
-                    f"promise of {error:.0%}, {place.model}, σ = {place.noise:g}",
-                    f"broken in at most {allowed} of {fits * HOLD_OUTS}",
+                    f"guarantee of {error:.0%}, {place.model}, σ = {place.noise:g}",
+                    f"fails in at most {allowed} of {fits * HOLD_OUTS}",
                     f"{kept[0]}; a naive threshold {naive[0]}",
                     int(kept[0]) <= allowed,
                 )
             )
     section.parts.append(_explanation(fits))
-    header = ["model", "σ", "error", "made", "broken", "coverage", "risk"]
+    header = ["model", "σ", "error", "given", "failed", "coverage", "risk"]
     header += [f"naive: {name}" for name in header[3:]]
-    section.parts.append(Table("Promises made and broken; means over those made", header, rows))
+    section.parts.append(Table("Guarantees given and failed; means over those given", header, rows))
     section.notes += setting.notes([r for group in results.values() for r in group])
     return section
 
 
 def _choices(results: list[Result], rule: str, error: float) -> list[str]:
-    """How many are broken; then how many made, how many broken, mean coverage and mean risk."""
+    """How many failed; then how many were given, how many failed, mean coverage and mean risk."""
     done = [r[rule][f"{error:g}"] for r in results if "failed" not in r]
     all_of_it = [choice for choices in done for choice in choices]
     made = np.array([choice for choice in all_of_it if choice is not None]).reshape(-1, 2)
@@ -127,12 +127,12 @@ def _explanation(fits: int) -> str:
     return (
         f"{fits} posteriors (seeds 0 to {fits - 1}, one draw in {THIN} kept), each of {ANSWERS} "
         f"answers about {N} points of the paper's mixture with log-normal noise σ, and for each "
-        f"{HOLD_OUTS} fresh hold-outs of "
+        f"{HOLD_OUTS} new hold-outs of "
         f"{HELD_OUT} answers to random comparisons; `choose_threshold(…, delta={DELTA:g}, "
-        'unit="answer")`. The hold-outs of one posterior share it, which is no harm: the promise '
-        "is made given the posterior. Risk and coverage of a chosen threshold are exact, over all "
-        "comparisons, from the probability Φ(log(δ_il/δ_ij)/(σ√2)) of an answer; a promise is "
-        "broken where the risk is above the error. Neither model is the one that made the answers. "
-        "Naive: the loosest threshold whose predictions of the hold-out were wrong in no more than "
-        "the promised share."
+        'unit="answer")`. The hold-outs of one posterior share it, which does no harm: the '
+        "guarantee is conditional on the posterior. Risk and coverage of a chosen threshold are "
+        "exact, over all comparisons, from the probability Φ(log(δ_il/δ_ij)/(σ√2)) of an answer; a "
+        "guarantee fails where the risk is above the error. Neither model generated the answers. "
+        "Naive: the loosest threshold with no more than the guaranteed share of held-out answers "
+        "predicted wrongly."
     )

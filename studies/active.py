@@ -1,4 +1,4 @@
-"""Does it pay to choose the questions? Answers needed for the same accuracy, by strategy."""
+"""Does active learning pay? Answers needed for the same accuracy, by strategy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from benchmarks.data import HOW_TO_FIND, Ints, find_data, load_from
+from benchmarks.data import HOW_TO_FIND, find_data, load_from
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
@@ -18,14 +18,14 @@ from studies.report import NONE, Goal, Image, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet import datasets, simulate
 from tercet.answers.triplets import Triplets
-from tercet.arrays import Floats
+from tercet.arrays import Floats, Index
 from tercet.estimators import CKL
 from tercet.plots.learning import plot_learning
 from tercet.posterior import Posterior
 from tercet.uses.active.candidates import number
 from tercet.uses.active.loop import ActiveLoop, Record
 
-VERSION = 1  # raise it when the product changes what is measured here
+VERSION = 1  # raise it when changes in tercet affect what is measured here
 REPEATS, QUICK_REPEATS = 10, 2
 DRAWS: dict[str, Any] = {"n_samples": 500, "n_chains": 2, **QUIET}
 EGGS, TEST = 30, "Test"
@@ -80,10 +80,10 @@ def _replay(
     for row, which in enumerate(numbers.tolist()):
         left.setdefault(which, []).append(row)
 
-    def ask(asked: Ints) -> Ints:
+    def ask(asked: Index) -> Index:
         return given[[left[which].pop() for which in number(asked, EGGS).tolist()]]
 
-    def offer() -> Ints:
+    def offer() -> Index:
         return given[[rows[-1] for rows in left.values() if rows]]
 
     first = ask(rng.permutation(offer())[:start])
@@ -126,7 +126,7 @@ def collected(scheme: str, answers: int) -> Result:
 
 
 @cache
-def alien_eggs() -> tuple[Ints, NDArray[np.str_]]:
+def alien_eggs() -> tuple[Index, NDArray[np.str_]]:
     """All answers, oldest first, and the scheme that chose each."""
     folder = find_data()
     assert folder is not None
@@ -140,7 +140,7 @@ def alien_eggs() -> tuple[Ints, NDArray[np.str_]]:
 
 def run(setting: Setting) -> Section:
     """Every strategy on people's answers and on simulated ones; then the schemes as collected."""
-    section = Section("Next questions: does active choice pay?")
+    section = Section("Next questions: does active learning pay?")
     repeats = setting.choose(REPEATS, QUICK_REPEATS)
     kinds = list(KINDS) if find_data() is not None else [MACHINES]
     if PEOPLE not in kinds:
@@ -167,9 +167,7 @@ def _health(results: Sequence[Result]) -> str:
     done = [r for r in results if "failed" not in r]
     fits = sum(len(r["curve"]["score"]) if "curve" in r else 1 for r in done)
     warned = sum(r["warned"].get("ConvergenceWarning", 0) for r in done)
-    return (
-        f"{warned} of {fits} posteriors warned that they did not converge; they count all the same."
-    )
+    return f"{warned} of {fits} posteriors warned that they did not converge; they are included."
 
 
 def _results(kind: str, setting: Setting, repeats: int) -> dict[str, list[Result]]:
@@ -241,8 +239,8 @@ def _needed(kind: str, curves: Mapping[str, Sequence[Result]]) -> Table:
             cells.append(text)
         rows.append([strategy, *cells])
     caption = (
-        "Answers needed, median over repeats (10th to 90th percentile); ×: the same over what "
-        "random choice needed from the same start. > : not reached; < : random did not reach it"
+        "Answers needed, median over repeats (10th to 90th percentile); ×: relative to random "
+        "choice from the same start. > : not reached; < : random did not reach it"
     )
     return Table(caption, ["strategy", *(f"for {short(t, 2)}" for t in TARGETS[kind])], rows)
 
@@ -274,7 +272,7 @@ def _at_the_end(curves: Mapping[str, Sequence[Result]]) -> Table:
         row.append(f"{np.mean([r['most'] for r in curves[strategy]]):.0f}")
         rows.append(row)
     header = ["strategy", "accuracy", "log-loss", "average uncertainty"]
-    header += ["accuracy less that of random", "chosen of the commonest anchor"]
+    header += ["accuracy minus that of random", "questions with the most frequent anchor"]
     return Table("At the end of the curves, mean ± standard error", header, rows)
 
 
@@ -283,12 +281,12 @@ def _error(values: Floats) -> float:
 
 
 def _goals(kind: str, curves: Mapping[str, Sequence[Result]]) -> list[Goal]:
-    """No goal but an answer: what the best strategy saves where random still learns."""
+    """No goal: what the best strategy saves where random choice still improves."""
     target = TARGETS[kind][2]
     ratios = {s: _ratio(curves, s, target) for s in WAYS if s != RANDOM}
     found = ", ".join(f"{s} ×{_band(ratio, '{:.2f}')}" for s, ratio in ratios.items())
     what = f"{KINDS[kind]}: answers needed for {short(target, 2)}, relative to random"
-    return [Goal(what, "an honest answer", found, None)]
+    return [Goal(what, NONE, found, None)]
 
 
 def _picture(kind: str, curves: Mapping[str, Sequence[Result]]) -> Image:
@@ -303,7 +301,7 @@ def _picture(kind: str, curves: Mapping[str, Sequence[Result]]) -> Image:
         ]
         for strategy, group in curves.items()
     }
-    what = "accuracy on answers held out" if kind == PEOPLE else "share of true triplets right"
+    what = "accuracy on held-out answers" if kind == PEOPLE else "accuracy on true triplets"
     plot_learning(drawn, ylabel=what, ax=ax)
     ax.grid(color="0.92")
     ax.spines[["top", "right"]].set_visible(False)
@@ -345,10 +343,10 @@ def _explanation(repeats: int) -> str:
     (a, b, c), (d, e, f) = SIZES[PEOPLE], SIZES[MACHINES]
     return (
         f"Every strategy starts from the same {a} (people) or {d} (simulated) answers to random "
-        f"comparisons and asks {b} or {e} more a round, up to {c} or {f}; {repeats} repeats. The "
+        f"comparisons and asks {b} or {e} more per round, up to {c} or {f}; {repeats} repeats. The "
         "posterior is that of CKL, two chains of 500 draws. People: the comparisons of alien_eggs "
-        "that any of its schemes but the test asked, each answer handed out once, so a strategy "
-        "can ask only what somebody was asked; accuracy on the answers of the test set. Simulated: "
+        "from all its schemes but the test, each answer used once, so that a strategy can only ask "
+        "what somebody was asked; accuracy on the answers of the test set. Simulated: "
         f"points of the paper's mixture, log-normal noise σ = {NOISE}; the share of all true "
-        "triplets for which π is on the right side."
+        "triplets for which π is on the right side of ½."
     )

@@ -1,4 +1,4 @@
-"""Answers of people, parted into some to learn from and others to predict."""
+"""Answers of people, split into training and test answers."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.data import Ints, load_from
+from benchmarks.data import load_from
 
 from tercet import datasets
 from tercet.answers.triplets import Triplets
+from tercet.arrays import Index
 
 
 class People(NamedTuple):
     """A set of answers; without ``test``, some of ``train`` are held out, others each time."""
 
     n_objects: int
-    train: Ints  # (m, 3), independent answers
-    test: Ints | None
+    train: Index  # (m, 3), independent answers
+    test: Index | None
     held_out: int = 0
 
 
-def part(folder: Path, name: str, answers: int, repeat: int) -> tuple[Triplets, Ints]:
+def part(folder: Path, name: str, answers: int, repeat: int) -> tuple[Triplets, Index]:
     """Draw answers to learn from, and return them with those to predict, (m, 3)."""
     people = READERS[name](folder)
     rng = np.random.default_rng([repeat, 7])
@@ -75,7 +76,7 @@ READERS = {
 }
 
 
-def _one_of_each_screen(triplets: Triplets) -> Ints:
+def _one_of_each_screen(triplets: Triplets) -> Index:
     """Choose one triplet of each screen at random, (m, 3)."""
     assert triplets.screens is not None
     order = np.random.default_rng(0).permutation(len(triplets))

@@ -1,4 +1,4 @@
-"""Is a comparison that is called 90 % sure true in 90 % of cases? On worlds with a known truth."""
+"""Are comparisons with 90 % confidence true in 90 % of cases? Simulations with known truth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tercet import simulate
 from tercet.estimators import STE, TSTE
 from tercet.metrics import log_loss, reliability_table
 
-VERSION = 2  # raise it when the product changes what is measured here
+VERSION = 2  # raise it when changes in tercet affect what is measured here
 POINT_SETS, QUICK_SETS = 10, 2
 SIZES = (588, 2000, 4000)
 WORLDS = {
@@ -131,7 +131,7 @@ def measure(noise: str, like: float, answers: int, seed: int, fit: str) -> Resul
 
 def run(setting: Setting) -> Section:
     """Every method in every world."""
-    section = Section("Calibration: is a comparison that is called 90 % sure true in 90 %?")
+    section = Section("Calibration: are comparisons with 90 % confidence true in 90 %?")
     sets = setting.choose(POINT_SETS, QUICK_SETS)
     places = [Place(w, m) for worlds in WORLDS.values() for w in worlds for m in SIZES]
     results = _results(places, sets, setting.jobs)
@@ -251,28 +251,28 @@ def _chains(places: Sequence[Place], results: dict[tuple[Place, str], list[Resul
         rows.append(row)
     caption = (
         "How many of the fits warned that they did not converge "
-        "(largest R-hat, fewest effective draws)"
+        "(largest R-hat, smallest effective sample size)"
     )
     return Table(caption, ["world, answers", *fits], rows)
 
 
 def _explanation(sets: int) -> str:
     made = ", ".join(
-        f"{w.noise} like σ = {w.like:g}: × {size(w):.3f}, {share_right(w, size(w)):.1%} right"
+        f"{w.noise} like σ = {w.like:g}: × {size(w):.3f}, {share_right(w, size(w)):.1%} correct"
         for name in ("STE", "t-STE")
         for w in WORLDS[name]
     )
     plain = ", ".join(f"{share_right(w):.1%} at {w.title}" for w in WORLDS["log-normal"])
     return (
         f"{sets} point sets (seeds 0 to {sets - 1}) of {N} points from the paper's mixture, "
-        "answers to random comparisons, all drawn afresh. Scored on all "
+        "answers to random comparisons, new for each set. Scored on all "
         f"{N * (N - 1) * (N - 2) // 2:,} true triplets of each point set: confidence max(π, 1 − π) "
-        "in 10 equal bins of [½, 1], all point sets together. The seed of a method is that of the "
+        "in 10 equal bins of [½, 1], pooled over point sets. The seed of a method is that of the "
         "point set.\n\n"
-        f"Log-normal noise is the paper's: answers are right in {plain}. Answers from STE and "
-        "t-STE are drawn from the model itself, on the mixture times a number that makes answers "
-        "as often right (over all comparisons of 20 other point sets) as log-normal noise of a "
-        f"given σ does: {made}. Answers of t-STE are never right more often than "
+        f"Log-normal noise is the paper's: answers are correct in {plain}. Answers from STE and "
+        "t-STE are drawn from the model itself, on the mixture scaled so that answers are correct "
+        "as often (over all comparisons of 20 other point sets) as with log-normal noise of a "
+        f"given σ: {made}. Answers of t-STE are never correct more often than "
         f"{share_right(World('t-STE', 1.0), 100.0):.1%}, however large the map, so it has "
         "σ = 0.7 instead of 0.3."
     )

@@ -1,4 +1,4 @@
-"""Do 95 % intervals hold the truth in 95 % of cases? Distances, shapes and points."""
+"""Do 95 % intervals contain the truth in 95 % of cases? Distances, shapes and points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tercet.ensemble import Ensemble
 from tercet.estimators import STE, TSTE
 from tercet.posterior.priors import VARIANCE
 
-VERSION = 2  # raise it when the product changes what is measured here
+VERSION = 2  # raise it when changes in tercet affect what is measured here
 N, D, LEVEL = 20, 2, 0.95
 ANSWERS = (200, 800)
 TRUTHS = {"learned": 200, "fixed": 100}
@@ -33,7 +33,7 @@ ESTIMATORS: dict[str, type[Embedder]] = {"STE": STE, "t-STE": TSTE}
 MIXTURE = {"STE": World("STE", 0.3), "t-STE": World("t-STE", 0.7)}
 KINDS = {
     "learned": "truths from the prior, its variance v from its own prior",
-    "fixed": "one truth from the paper's mixture, fresh answers",
+    "fixed": "one truth from the paper's mixture, new answers",
 }
 WHAT = {
     "distances": "distances",
@@ -110,7 +110,7 @@ def _coverage(ensemble: Ensemble, points: Floats) -> dict[str, float]:
 
 def run(setting: Setting) -> Section:
     """Every method for every kind of truth."""
-    section = Section("Coverage: do 95 % intervals hold the truth?")
+    section = Section("Coverage: do 95 % intervals contain the truth?")
     truths = {kind: setting.choose(full, QUICK_TRUTHS) for kind, full in TRUTHS.items()}
     places = [Place(t, m, a) for t in KINDS for m in ESTIMATORS for a in ANSWERS]
     results = _results(places, truths, setting.jobs)
@@ -133,7 +133,7 @@ def run(setting: Setting) -> Section:
     section.notes += setting.notes([r for group in results.values() for r in group])
     section.notes.append(
         f"{sum(r['problems'] for r in posteriors)} of {BLOCK * len(posteriors)} posteriors warned "
-        "that they did not converge; they are counted all the same."
+        "that they did not converge; they are included."
     )
     return section
 
@@ -185,12 +185,12 @@ def _explanation(truths: dict[str, int]) -> str:
         "random comparisons drawn from the model that is fitted. log v is normal around "
         f"log {median:g} with standard deviation {spread:g} where v is learned. The fixed truth is "
         f"the paper's mixture (seed 0) times {size(MIXTURE['STE']):.3f} for STE and "
-        f"{size(MIXTURE['t-STE']):.3f} for t-STE, which gives as many right answers as log-normal "
-        f"noise of σ = {MIXTURE['STE'].like:g} and {MIXTURE['t-STE'].like:g}.\n\n"
+        f"{size(MIXTURE['t-STE']):.3f} for t-STE, which gives as many correct answers as "
+        f"log-normal noise of σ = {MIXTURE['STE'].like:g} and {MIXTURE['t-STE'].like:g}.\n\n"
         "Distances: the share of all pairs whose true distance lies in `distance_interval`, "
-        "nothing rescaled for posteriors (replicates of a bootstrap are scaled onto each other, as "
-        "in the paper). Over their root mean square: the same when the size of true and drawn "
-        "maps is divided out. Points: the truth is laid on `point_mean` by rotation, reflection "
-        "and translation, and the share of points is counted that lie within the ellipses of "
-        "`point_covariance` at 95 %. Standard errors take a truth as one observation."
+        "without scaling for posteriors (replicates of a bootstrap are aligned with scaling, as in "
+        "the paper). Over their root mean square: the same for maps divided by their size. Points: "
+        "the truth is aligned with `point_mean` by rotation, reflection and translation, and the "
+        "share of points within the 95 % ellipses of `point_covariance` is counted. Standard "
+        "errors take a truth as one observation."
     )

@@ -1,4 +1,4 @@
-"""Which criterion finds the dimension? Answers of known dimension, many worlds of each kind."""
+"""Which criterion finds the dimension? Simulated answers of known dimension."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tercet.simulate import noisy_triplets
 from tercet.uses.dimension import estimate_dimension
 from tercet.uses.dimension.evidence import first_not_rejected
 
-VERSION = 2  # raise it when the product changes what is measured here
+VERSION = 2  # raise it when changes in tercet affect what is measured here
 DIMENSIONS = (1, 2, 3, 5)
 OBJECTS = (20, 60)
 NOISES = (0.2, 0.5)
@@ -54,7 +54,7 @@ class World(NamedTuple):
 
     @property
     def n_answers(self) -> int:
-        """As many as asked, if there are so many comparisons."""
+        """Number of answers, at most the number of comparisons."""
         count = int(self.factor * self.dimension * self.n * math.log(self.n))
         return min(count, self.n * (self.n - 1) * (self.n - 2) // 2)
 
@@ -106,7 +106,7 @@ def run(setting: Setting) -> Section:
     ]
     results = collect(cells, setting.jobs)
     done = [result for result in results if "failed" not in result]
-    section = Section("How many dimensions? Which criterion finds out")
+    section = Section("How many dimensions? Criteria compared")
     section.parts += [_explanation(runs), _overall(done), _by_world(worlds, done)]
     section.parts += [_verdicts(done)]
     section.goals += _goals(worlds, done)
@@ -118,13 +118,13 @@ def _explanation(runs: int) -> str:
     return (
         f"Points are standard normal in d dimensions, answers have the paper's noise of σ = "
         f"{' or '.join(map(str, NOISES))}, to {' or '.join(map(str, FACTORS))}·d·n·log n random "
-        f"comparisons of n = {' or '.join(map(str, OBJECTS))} objects; {runs} fresh worlds of each "
-        f"kind. Dimensions 1 to d + {BEYOND} were tried. Fits are of STE with a penalty of 0.25 "
-        "for the t-test, accuracy, log-loss and training loss, of STE as in the paper for the "
+        f"comparisons of n = {' or '.join(map(str, OBJECTS))} objects; {runs} simulated worlds of "
+        f"each kind. Dimensions 1 to d + {BEYOND} were tried. Fits are of STE with a penalty of "
+        "0.25 for the t-test, accuracy, log-loss and training loss, of STE as in the paper for the "
         "average uncertainties. The rule's two constants were set on other worlds of the same "
-        "kinds (seeds from 1000) before this study was run. That a gain is not believed where k̂ is "
-        "too large for 30 % of the units, and that stuck chains are dropped, came after a first "
-        "hundred of these same worlds had been seen; all were then computed anew."
+        "kinds (seeds from 1000) before this study was run. Ignoring gains where k̂ is too large "
+        "for 30 % of the units, and dropping stuck chains, were added after a first hundred of "
+        "these same worlds had been seen; all were then recomputed."
     )
 
 
@@ -167,7 +167,7 @@ def _verdicts(done: Sequence[Result]) -> Table:
         if own.any():
             rows.append([verdict, short(float(own.mean()), 3), *_rates(off[own])])
     header = ("verdict", "share", "exact", "too low", "too high")
-    return Table("What the recommendation says of itself", header, rows)
+    return Table("The recommendation, by its own verdict", header, rows)
 
 
 def _goals(worlds: Sequence[World], done: Sequence[Result]) -> list[Goal]:

@@ -1,4 +1,4 @@
-"""Will the next person say so? Log-loss on answers of people that were held out."""
+"""Prediction of the next person's answer: log-loss on held-out answers of people."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import numpy as np
 from benchmarks.data import HOW_TO_FIND, find_data
 from numpy.typing import NDArray
 
-from studies.answers import Ints, part
+from studies.answers import part
 from studies.cells import Cell, Result, collect
 from studies.methods import health, posterior
 from studies.report import Goal, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet.answers.triplets import Triplets
+from tercet.arrays import Index
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, STE, TSTE
 from tercet.metrics import log_loss, squared_distances
 
-VERSION = 3  # raise it when the product changes what is measured here
+VERSION = 3  # raise it when changes in tercet affect what is measured here
 SIZES = (500, 2000, 4000)
 REPEATS, QUICK_REPEATS = 3, 2
 FOLDS = 5
@@ -71,12 +72,12 @@ def measure(people: str, answers: int, repeat: int, kind: str, model: str) -> Re
 
 
 def _plug_in(
-    model: type[Embedder], d: int, train: Triplets, test: Ints, seed: int
+    model: type[Embedder], d: int, train: Triplets, test: Index, seed: int
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Answer probability from the MAP, whose prior variance cross-validation chose."""
     fold = np.random.default_rng([seed, 11]).permutation(len(train)) % FOLDS
 
-    def predict(variance: float, rows: Any, asked: Ints) -> NDArray[np.float64]:
+    def predict(variance: float, rows: Any, asked: Index) -> NDArray[np.float64]:
         estimator = model(d, penalty=0.5 / variance, random_state=seed).fit(train[rows])
         return estimator.model().probability(*squared_distances(estimator.embedding_, asked), d)
 
@@ -199,8 +200,8 @@ def _about(results: dict[tuple[str, int, Method], list[Result]]) -> list[str]:
         f"{len(warned)} of {len(chains)} posteriors warned that they did not converge"
         + (f", such as {'; '.join(warned[:NAMED])}" if warned else "")
         + ".",
-        "Best is best on the held-out answers, for plug-ins and posteriors alike; there are "
-        f"{len(LEARNED)} posteriors and {len(MODELS)} plug-ins to choose from.",
+        "The best plug-in and the best posterior are those with the lowest log-loss on the "
+        f"held-out answers, of {len(LEARNED)} posteriors and {len(MODELS)} plug-ins.",
         f"Cross-validation chose the first or last variance of the grid in {edge} of "
         f"{len(chosen)} fits.",
     ]
@@ -208,15 +209,15 @@ def _about(results: dict[tuple[str, int, Method], list[Result]]) -> list[str]:
 
 def _explanation(repeats: int) -> str:
     return (
-        f"Trained on 500, 2000 and 4000 answers, {repeats} random choices of them (seeds 0 to "
-        f"{repeats - 1}); means and standard errors over these. food100: one triplet of every "
-        "screen, 4000 screens held out; car60: one triplet of every statement, 2500 statements "
+        f"Trained on 500, 2000 and 4000 answers, {repeats} random subsets of each size (seeds 0 to "
+        f"{repeats - 1}); means and standard errors over these. food100: one triplet per "
+        "screen, 4000 screens held out; car60: one triplet per statement, 2500 statements "
         "held out (others in each repeat); material_appearance: the published split, every vote "
         "an answer; alien_eggs: the answers to random comparisons, tested on the published test "
         "set.\n\n"
         "Plug-in: the MAP embedding, its prior variance v (penalty 1/(2v)) chosen from "
         f"{', '.join(f'{v:g}' for v in VARIANCES)} by the log-loss in {FOLDS}-fold "
         "cross-validation within the training answers, then fitted to all of them. Posterior: "
-        "defaults, and what is learned with the points. μ and the exponent of CKL are 0.05 and 2 "
+        "defaults, with the named parameters learned. μ and the exponent of CKL are 0.05 and 2 "
         "unless learned."
     )

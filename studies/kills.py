@@ -1,4 +1,4 @@
-"""Runs with a checkpoint that are killed at random moments, and whether their bits are the same."""
+"""Runs with a checkpoint, killed at random moments and resumed, against undisturbed ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studies.report import Goal, Section, Table
 from studies.setting import Setting
 from tercet.makers import Maker
 
-VERSION = 1  # raise it when the product changes what is measured here
+VERSION = 1  # raise it when changes in tercet affect what is measured here
 KILLS, QUICK_KILLS = 10, 2  # of every kind of run
 REPEATS = 5
 COSTS: dict[str, tuple[int, int, Callable[[], Maker]]] = {  # objects, answers and the run
@@ -79,7 +79,7 @@ def measure_cost(run: str) -> Result:
 
 def run(setting: Setting) -> Section:
     """All kinds of runs, and what a checkpoint costs."""
-    section = Section("Killed, and gone on with")
+    section = Section("Killed and resumed")
     kills = setting.choose(KILLS, QUICK_KILLS)
     cells = [
         Cell("kills", VERSION, measure, {"kind": kind, "kills": kills, "seed": seed})
@@ -93,7 +93,7 @@ def run(setting: Setting) -> Section:
     rows.append(["all", *(str(totals[name]) for name in names)])
     section.goals.append(
         Goal(
-            "runs that were killed and gone on with have the bits of an undisturbed one",
+            "killed and resumed runs are bit-identical to an undisturbed one",
             f"all, after {kills * len(KINDS)} kills",
             f"{totals['same']} of {totals['runs']}, after {totals['kills']} kills",
             len(done) == len(KINDS) and totals["same"] == totals["runs"],
@@ -109,8 +109,8 @@ def run(setting: Setting) -> Section:
                 "before the first commit",
                 "within a commit",
                 "after commits",
-                "runs that reached their end",
-                "of these the same to the bit",
+                "finished runs",
+                "of these bit-identical",
             ],
             rows,
         )

@@ -43,7 +43,7 @@ def reliability_plot(file: str, panels: Mapping[str, Mapping[str, Curve]], *, co
         ax.grid(color="0.92")
         ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("confidence max(π, 1 − π)", fontsize=10)
-    figure.supylabel("share that is true", fontsize=10)
+    figure.supylabel("accuracy", fontsize=10)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=9, frameon=False)
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from studies.report import Goal, Section, Table
 from studies.setting import Setting
 from tercet.models import CKLModel, STEModel, TSTEModel
 
-VERSION = 1  # raise it when the product changes what is measured here
+VERSION = 1  # raise it when changes in tercet affect what is measured here
 REPEATS, QUICK_REPEATS, BLOCK = 400, 40, 20
 BINS = 10
 LEAST = 0.01  # of the smallest p-value times the number of p-values

@@ -1,4 +1,4 @@
-"""Does the recommended way cover? Posterior(2) and Bootstrap(2), on triplets and on screens."""
+"""Coverage of the recommended defaults, Posterior(2) and Bootstrap(2), on triplets and screens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tercet.posterior import Posterior
 
 Rng = np.random.Generator
 
-VERSION = 1  # raise it when the product changes what is measured here
+VERSION = 1  # raise it when changes in tercet affect what is measured here
 LEVEL, D, NOISE = 0.95, 2, 0.3
 TRIPLET_OBJECTS, SCREEN_OBJECTS = 15, 12
 EXPONENT, MU = 4.0, 0.05  # of people who choose from screens: odds of a pair ∝ 1/(μ + d^β)
@@ -100,7 +100,7 @@ def _coverage(ensemble: Ensemble, points: Floats) -> tuple[float, float]:
 
 def run(setting: Setting) -> Section:
     """Every maker at every place."""
-    section = Section("The recommended way: do 95 % intervals hold the truth?")
+    section = Section("The recommended defaults: do 95 % intervals contain the truth?")
     worlds = setting.choose(WORLDS, QUICK_WORLDS)
     keys = [
         (place, maker, world) for world in range(worlds) for place in PLACES for maker in MAKERS

@@ -1,4 +1,4 @@
-"""What a study hands back, and the page it becomes."""
+"""Results of a study, and the page made of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NONE = "–"
 
 
 class Goal(NamedTuple):
-    """Something to reach; ``reached`` is None where there was nothing to judge."""
+    """A goal; ``reached`` is None where there is no criterion."""
 
     what: str
     wanted: str
@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A picture in ``docs/images``, and what is to be seen on it."""
+    """A picture in ``docs/images``, and what it shows."""
 
     name: str
     words: str
@@ -39,7 +39,7 @@ class Image(NamedTuple):
 
 @dataclass
 class Section:
-    """All that a study found."""
+    """Results of one study."""
 
     title: str
     goals: list[Goal] = field(default_factory=list)
@@ -53,9 +53,9 @@ def page(title: str, sections: Sequence[Section], command: str) -> str:
     parts = [
         f"# {title}",
         f"Assembled on {date.today():%d %B %Y}, Python {platform.python_version()}, {own}; "
-        f"{os.cpu_count()} cores. Every number on this page comes from",
+        f"{os.cpu_count()} cores. All numbers on this page come from",
         f"    {command}",
-        "and carries its settings; all seeds are fixed.",
+        "and are given with their settings; all seeds are fixed.",
     ]
     goals = [goal for section in sections for goal in section.goals]
     if goals:

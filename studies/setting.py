@@ -1,4 +1,4 @@
-"""What every study is given."""
+"""Settings of every study."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Setting(NamedTuple):
         return quick if self.quick else full
 
     def notes(self, results: Sequence[Result]) -> list[str]:
-        """What a reader should know of how results came about."""
+        """Notes for readers on how the results were computed."""
         failed = [result["failed"] for result in results if "failed" in result]
         done = [result for result in results if "failed" not in result]
         minutes = sum(result["seconds"] for result in done) / 60.0
@@ -28,10 +28,13 @@ class Setting(NamedTuple):
             notes.append(f"{len(failed)} failed and are left out: {'; '.join(failed[:5])} …")
         sources = {result["source"] for result in done}
         if sources and source_of() not in sources:
-            notes.append("tercet's source has changed since; the study's VERSION says what counts.")
+            notes.append(
+                "tercet's source has changed since; results are recomputed only when the study's "
+                "VERSION is raised."
+            )
         if len(sources) > 1:
             notes.append(
-                f"These results were computed with {len(sources)} states of tercet's source; for "
-                "one state, raise the study's VERSION and run it again."
+                f"These results were computed with {len(sources)} versions of tercet's source; for "
+                "a single one, raise the study's VERSION and run it again."
             )
         return notes

@@ -66,7 +66,7 @@ def share_right(world: World, scale: float = 1.0) -> float:
 
 @cache
 def size(world: World) -> float:
-    """By what the mixture is multiplied so that a model's answers are right as often as wanted."""
+    """Factor of the mixture that makes a model's answers correct as often as desired."""
     wanted = share_right(World("log-normal", world.like))
     largest = 100.0
     if share_right(world, largest) < wanted:

@@ -161,7 +161,7 @@ def test_stimuli_in_another_order_do_not_change_the_check():
     assert told.scale.made.unit == "observer"
     assert "bootstrap samples of observers" in told.methods
     assert "resampling whole observers" in told.methods
-    assert any("from 6 observers resampled" in caution for caution in told.cautions)
+    assert any("(6 observers resampled)" in caution for caution in told.cautions)
 
 
 def test_few_observers_are_not_people_in_general(found, of_pairs):

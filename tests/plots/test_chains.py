@@ -161,7 +161,7 @@ def test_what_cannot_be_drawn_is_said(plot):
         plot(ensemble(2, 6, chains=[0] * 3 + [1] * 9))
     with pytest.raises(InputError, match="chains of 3 draws are too short"):
         plot(ensemble(draws=3))
-    with pytest.raises(InputError, match="6 quantities to draw; give 6"):
+    with pytest.raises(InputError, match="6 quantities to draw; pass 6"):
         plot(ensemble(), axes=Figure().subplots(2, 2))
 
 

@@ -12,8 +12,8 @@ from tercet.plots.models import measured_panels
 from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured
 
 TITLES = [
-    "accuracy on left-out answers",
-    "log-loss on left-out answers",
+    "accuracy on held-out answers",
+    "log-loss on held-out answers",
     "average uncertainty",
     "training loss",
 ]
@@ -61,7 +61,7 @@ def test_every_panel_shows_what_was_measured(axes):
 def test_two_kinds_of_a_measure_share_a_panel(axes):
     plot_dimension(estimate(), axes=axes)
     names = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in axes[1:3]]
-    assert names == [["cross-validated", "one left out"], ["bootstrap", "posterior"]]
+    assert names == [["cross-validation", "leave-one-out"], ["bootstrap", "posterior"]]
     assert axes[0].get_legend() is None
     assert axes[3].get_legend() is None
 
@@ -94,8 +94,8 @@ def test_panels_with_nothing_to_show_are_left_out():
 def test_dimensions_that_were_not_measured_are_left_out():
     some = replace(estimate(), rows=(row(1), row(2), row(3, left_out=NOTHING)))
     panels = dict(measured_panels(some))
-    log_loss = {curve.name: curve.dimensions for curve in panels["log-loss on left-out answers"]}
-    assert log_loss == {"cross-validated": [1, 2, 3], "one left out": [1, 2]}
+    log_loss = {curve.name: curve.dimensions for curve in panels["log-loss on held-out answers"]}
+    assert log_loss == {"cross-validation": [1, 2, 3], "leave-one-out": [1, 2]}
 
 
 def test_a_wrong_number_of_axes_is_named():

@@ -98,7 +98,7 @@ def test_a_plan_may_be_bare(ax):
 
 
 def test_what_plan_cannot_be_drawn_is_said(ax):
-    with pytest.raises(InputError, match=r"got shape \(2,\) of low"):
+    with pytest.raises(InputError, match=r"got shape \(2,\) for low"):
         plot_plan(ANSWERS, MEDIAN, [0.1, 0.2], MEDIAN, ax=ax)
     with pytest.raises(InputError, match="positive numbers, got 0"):
         plot_plan([0, 1, 2], MEDIAN, MEDIAN, MEDIAN, ax=ax)

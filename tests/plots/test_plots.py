@@ -60,7 +60,9 @@ def test_more_dimensions_are_turned_to_the_widest(d):
     assert (centred.max(axis=0) > -centred.min(axis=0)).all()
     first = plot_map(X, ax=Figure().subplots())
     np.testing.assert_array_equal(dots(first), turned[:, :2])
-    assert first.get_xlabel() == f"dimension 1: {variances[0] / variances.sum():.0%} of the spread"
+    assert (
+        first.get_xlabel() == f"dimension 1 ({variances[0] / variances.sum():.0%} of the variance)"
+    )
     other = plot_map(X, dimensions=(2, 1), ax=Figure().subplots())
     np.testing.assert_array_equal(dots(other), turned[:, [2, 1]])
 
@@ -229,7 +231,7 @@ def test_two_dimensions_are_one_pair(ax):
 def test_what_has_no_pairs_is_said():
     with pytest.raises(InputError, match="plot_map draws it as a line"):
         plot_pairs(np.zeros((4, 1)))
-    with pytest.raises(InputError, match="3 dimensions have 3 pairs; give as many axes, got 2"):
+    with pytest.raises(InputError, match="3 dimensions have 3 pairs; pass as many axes, got 2"):
         plot_pairs(np.eye(3), axes=Figure().subplots(1, 2))
 
 

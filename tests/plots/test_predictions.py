@@ -58,7 +58,7 @@ def test_of_many_comparisons_some_are_looked_at(monkeypatch, ax):
     monkeypatch.setattr(averages, "EXACT_OBJECTS", N - 1)
     monkeypatch.setattr(averages, "SAMPLE", 400)
     plot_uncertainty(made, ax=ax)
-    assert legend(ax)[0].startswith("all 660 comparisons (400 of them, at random)")
+    assert legend(ax)[0].startswith("all 660 comparisons (random sample of 400)")
     assert drawn(ax)[1][1] == pytest.approx(exact, abs=0.06)
 
 
@@ -67,7 +67,7 @@ def test_those_that_were_asked_are_drawn_beside(ax):
     plot_uncertainty(made, asked, ax=ax)
     p = made.triplet_probability(asked)
     share = np.mean(np.maximum(p, 1 - p) > 0.95)
-    assert legend(ax)[1] == f"the 50 that were asked: {share:.0%} more than 95% certain"
+    assert legend(ax)[1] == f"the 50 asked: {share:.0%} more than 95% certain"
     assert_allclose(drawn(ax)[1], [0.95, tc.certainty(made).share])
     assert_allclose(drawn(ax, 1)[1], [0.95, share])
 
@@ -94,7 +94,7 @@ def test_what_certainty_found_is_drawn_as_it_is(ax):
     assert legend(ax) == legend(beside)
     assert_array_equal(drawn(ax)[0], drawn(beside)[0])
     assert_allclose(drawn(ax)[1], [0.8, found.share])
-    with pytest.raises(InputError, match="give the ensemble"):
+    with pytest.raises(InputError, match="pass the ensemble"):
         plot_uncertainty(found, level=0.9, ax=ax)
 
 
@@ -168,7 +168,9 @@ def test_answers_against_the_map_are_marked(ax):
     triplets = answers(300)
     plot_shepard(POINTS, triplets, ax=ax)
     found = shepard(POINTS, triplets)
-    against = next(line for line in ax.lines if line.get_label() == "answers against the map")
+    against = next(
+        line for line in ax.lines if line.get_label() == "answers that contradict the map"
+    )
     assert_allclose(np.sort(against.get_xdata()), np.sort(found.ratio[found.agrees == 0]))
 
 

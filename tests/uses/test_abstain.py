@@ -47,7 +47,7 @@ def test_a_curve_by_hand():
     assert_allclose(curve.coverage, [0.2, 0.6, 0.8, 1.0])
     assert_allclose(curve.risk, [0, 1 / 3, 1 / 4, 1.5 / 5])
     assert curve.area == pytest.approx(0.2 * 0 + 0.4 / 3 + 0.2 / 4 + 0.2 * 0.3)
-    assert str(curve) == ("Predicting everything is wrong in 30 %; mean over all coverages 24.3 %.")
+    assert str(curve) == ("Risk of predicting everything: 30 %; mean over all coverages: 24.3 %.")
 
 
 def test_a_point_of_the_curve_is_what_predict_does():
@@ -196,7 +196,7 @@ def test_a_promise(ensemble):
     assert max(map(len, str(found).splitlines())) <= 100
     assert f"Predict where the answer probability is above {found.threshold:.4g}" in found.reason
     assert "at most 10 % of predicted answers will be wrong" in found.reason
-    assert "leads to a false promise with probability 10 % at most" in found.reason
+    assert "this guarantee fails for at most 10 % of hold-outs" in found.reason
     assert f"abstaining on {100 * (1 - found.coverage):.3g} %" in found.reason
     assert "whether or not the model is right" in found.reason
     assert len(found.table().splitlines()) == 1 + len(found.walk.threshold)
@@ -322,9 +322,9 @@ def test_people_who_disagree_more_than_that(ensemble):
     test = answers(3000, lapse=0.3)
     found = tc.choose_threshold(ensemble, test, error=0.05, unit="answer")
     assert (found.outcome, found.threshold) == ("impossible", None)
-    assert "cannot be promised: people disagree more than that" in found.reason
+    assert "cannot be guaranteed: people disagree more than that" in found.reason
     assert 0.15 <= found.smallest_error <= 0.25  # a lapse of .3 is wrong in .15
-    assert f"could have been promised is {100 * found.smallest_error:.0f} %" in found.reason
+    assert f"could have been guaranteed is {100 * found.smallest_error:.0f} %" in found.reason
     again = tc.choose_threshold(ensemble, test, error=found.smallest_error, unit="answer")
     assert again.outcome == "promised"
     assert again.smallest_error is None
@@ -344,8 +344,8 @@ def test_undecided():
     rows[:3] = rows[:3, [0, 2, 1]]
     found = tc.choose_threshold(ensemble, rows, thresholds=[0.5], unit="answer")
     assert found.outcome == "undecided"
-    assert "3 were wrong: too many to promise it, too few to rule it out" in found.reason
-    assert "More hold-out answers would tell" in found.reason
+    assert "3 were wrong: too many to guarantee it, too few to rule it out" in found.reason
+    assert "Collect more held-out answers to decide" in found.reason
 
 
 def test_where_all_is_equal_nothing_is_predicted():
@@ -370,14 +370,14 @@ def test_an_ensemble_that_is_certain_of_everything():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"error": 0.0}, "error is the share .* between 0 and ½ .* got 0.0"),
+        ({"error": 0.0}, "error is the largest acceptable share .* between 0 and ½ .* got 0.0"),
         ({"error": 0.5}, "got 0.5"),
         ({"error": 10}, "got 10"),
-        ({"delta": 0.0}, "delta is the probability that the promise fails"),
+        ({"delta": 0.0}, "delta is the probability that the guarantee fails"),
         ({"delta": 1.0}, "got 1.0"),
         ({"unit": "observer"}, "observers of the answers are unknown"),
         ({"unit": "person"}, "unit must be one of"),
-        ({"thresholds": []}, "thresholds are empty"),
+        ({"thresholds": []}, "thresholds is empty"),
         ({"random_state": "now"}, "random_state must be"),
     ],
 )
@@ -440,7 +440,7 @@ def test_what_cannot_be_held_out():
         tc.InputError, match=r"share must lie between 0 and 1, such as 0\.3, got 1\.0"
     ):
         hold_out(answers(10), 1.0)
-    with pytest.raises(tc.InputError, match="only 1 observer to part; use another unit"):
+    with pytest.raises(tc.InputError, match="only 1 observer to split; use another unit"):
         hold_out(answers(10, observers=[4] * 10), unit="observer")
 
 
@@ -466,7 +466,7 @@ def test_several_curves_and_a_promise(ax, ensemble):
     assert_allclose(marks[0], [found.coverage, found.observed_error])
     assert sum(line.get_gid() == "tercet promise" for line in ax.lines) == 1
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == [r"all \$5", "half", "at most 10 %: promised", "again"]
+    assert texts == [r"all \$5", "half", "at most 10 %: guaranteed", "again"]
     ax.figure.draw_without_rendering()
 
 
@@ -474,6 +474,6 @@ def test_a_promise_that_was_not_made(ax, ensemble):
     found = tc.choose_threshold(ensemble, answers(10))
     plot_risk_coverage(tc.risk_coverage([0.9, 0.2]), promise=found, ax=ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "at most 10 %: cannot be promised"
+        "at most 10 %: cannot be guaranteed"
     ]
     assert not any(line.get_marker() == "o" for line in ax.lines)

@@ -89,7 +89,7 @@ def test_counted_answers_have_no_clusters_of_their_own():
 def test_unanimous_answers_have_no_goodness_of_fit():
     with pytest.warns(SeparableWarning, match="unanimous"):
         scale = tc.perceptual_scale(simulated(sigma=1e-9), n_samples=2, random_state=0)
-    with pytest.warns(SeparableWarning, match="says nothing here"):
+    with pytest.warns(SeparableWarning, match="goodness of fit is not informative"):
         goodness_of_fit(scale, n_samples=5, random_state=0)
 
 
@@ -118,7 +118,7 @@ def test_only_models_that_answer_can_be_judged(scale):
     answers = noisy_triplets(points, 160, noise=0.3, random_state=0)
     boot = tc.perceptual_scale(answers, model=tc.CKL(1), n_samples=5, random_state=0)
     for other in (boot, tc.perceptual_scale(tc.Ensemble(np.tile(points, (3, 1, 1))))):
-        with pytest.raises(InputError, match="answers can be drawn from"):
+        with pytest.raises(InputError, match="a model that can simulate them"):
             goodness_of_fit(other)
     with pytest.raises(InputError, match="n_samples"):
         goodness_of_fit(scale, n_samples=0)

@@ -309,14 +309,14 @@ def words(**changes):
 def test_sentences():
     assert words() == (
         "About 1 300 answers (between 1 100 and 1 500) are needed for a map that has 90 % of all "
-        "comparisons right: with so many, half of such experiments reach it."
+        "comparisons right; half of such experiments then reach it."
     )
     assert "and more than 1 400)" in words(needed=Needed(1283, 1107, None))
     assert words(needed=Needed(700, 700, 700)).startswith("700 answers or fewer are enough")
     assert "95 % of such experiments" in words(assurance=0.95)
     assert "Caution: in 2 of 12 fits" in words(poor=2)
     nowhere = {"needed": Needed(None, None, None)}
-    assert "It still gets better" in words(**nowhere, target=0.95)
+    assert "It still improves" in words(**nowhere, target=0.95)
     flat = (PlanRow(700, 0.8, 0.7, 0.9), PlanRow(1400, 0.801, 0.7, 0.9))
     assert "out of reach in practice" in words(**nowhere, rows=flat)
     reached = (PlanRow(700, 0.92, 0.88, 0.94), PlanRow(1400, 0.921, 0.89, 0.94))
@@ -337,21 +337,21 @@ def test_sentences():
         ({"n_objects": None}, "n_objects must be"),
         ({"n_components": 11}, "n_components must be a whole number from 1 to 10"),
         ({"noise": -1.0}, "noise must be"),
-        ({"lapse": 1.0}, "lapse is a share"),
+        ({"lapse": 1.0}, "lapse must be a share"),
         ({"shape": "line"}, "shape must be one of 'normal', 'mixture'"),
-        ({"shape": "mixture", "n_components": 3}, "in the plane"),
+        ({"shape": "mixture", "n_components": 3}, "two dimensions.*got 3"),
         ({"measure": "beauty"}, "measure must be one of"),
         ({"target": 0.4}, "between 0.5 and 1, got 0.4"),
         ({"measure": "radius", "target": 0.0}, "above 0"),
         ({"target": math.nan}, "got nan"),
         ({"assurance": 1.0}, "assurance must lie"),
-        ({"assurance": 0.9}, "repeats must be a whole number from 36"),
-        ({"repeats": 5}, "repeats must be a whole number from 6"),
+        ({"assurance": 0.9}, "repeats must be at least 36"),
+        ({"repeats": 5}, "repeats must be at least 6"),
         ({"limit": 5}, "limit must be"),
-        ({"answers": [100]}, "two or more whole numbers"),
-        ({"answers": [0, 100]}, "two or more whole numbers"),
-        ({"answers": [200, 100]}, "rising order"),
-        ({"maker": STE()}, "maker must be a Posterior or a Bootstrap"),
+        ({"answers": [100]}, "two or more increasing whole numbers"),
+        ({"answers": [0, 100]}, "two or more increasing whole numbers"),
+        ({"answers": [200, 100]}, "increasing"),
+        ({"maker": STE()}, "maker must be an unfitted Posterior or Bootstrap"),
         ({"like": [[0, 1]]}, "like must be the answers of a pilot, or an Ensemble"),
         ({"like": STE()}, "table"),
     ],
@@ -377,7 +377,7 @@ def test_a_pilot_contradicted(pilot):
         with pytest.raises(InputError, match=message):
             plan(**({"n_objects": None, "like": pilot} | settings))
     mute = Ensemble(np.random.default_rng(0).standard_normal((5, 10, 2)))
-    with pytest.raises(InputError, match="cannot say how people would answer"):
+    with pytest.raises(InputError, match="this one cannot simulate answers"):
         plan(None, like=mute, noise=None)
     quadruplets = Triplets([[0, 1, 2, 3]], n_objects=10)
     with pytest.raises(InputError, match="quadruplets"):

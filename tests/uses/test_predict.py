@@ -126,8 +126,8 @@ def test_draws_of_an_approximation_are_not_reweighted():
     ("maker", "given", "message"),
     [
         (tc.STE(2), {}, "maker must be a Posterior or a Bootstrap.*got STE"),
-        (bootstrap(), {"folds": 1}, "twice as many, and two folds or more"),
-        (bootstrap(), {"folds": 40}, "are too few to leave some out in 40 folds"),
+        (bootstrap(), {"folds": 1}, "at least two folds, and twice as many"),
+        (bootstrap(), {"folds": 40}, "are too few for 40 folds"),
         (bootstrap(), {"method": "guess"}, "method must be one of 'loo', 'kfold', got 'guess'"),
         (bootstrap(), {"method": "loo"}, "use method='kfold'"),
         (bootstrap(), {"unit": "screen"}, "screens of the answers are unknown"),

@@ -170,14 +170,14 @@ def test_stimuli_that_do_not_match_are_refused(stimuli, message):
         ({"uncertainty": "jackknife"}, "uncertainty must be one of"),
         ({"unit": "day"}, "unit must be one of"),
         ({"unit": "observer"}, "add a column observer"),
-        ({"unit": "observer", "uncertainty": "parametric"}, "what a bootstrap resamples"),
-        ({"unit": "screen", "model": tc.Posterior(tc.CKL(1))}, "what a bootstrap resamples"),
+        ({"unit": "observer", "uncertainty": "parametric"}, "is for resampling"),
+        ({"unit": "screen", "model": tc.Posterior(tc.CKL(1))}, "is for resampling"),
         ({"n_samples": 1}, "n_samples"),
         ({"lapse": 0.7}, "lapse must be True, False or a share"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"model": "mlds"}, "model must be 'difference'"),
         ({"model": 3}, "model must be 'difference'"),
-        ({"uncertainty": "posterior"}, "no posterior here"),
+        ({"uncertainty": "posterior"}, "has no posterior"),
         ({"model": tc.STE(2)}, r"one dimension, and the model has 2; use STE\(1\)"),
         ({"model": tc.Posterior(tc.CKL(2))}, r"use CKL\(1\)"),
         ({"model": tc.STE(1), "link": "logit"}, "belong to model='difference'"),
@@ -210,7 +210,7 @@ def test_unanimous_answers_warn():
     with pytest.warns(SeparableWarning) as caught:
         tc.perceptual_scale(sure, n_samples=5, random_state=0)
     assert "so unanimous" in str(caught[0].message)
-    assert "in 5 of 5 replicates the answers leave values open" in str(caught[1].message)
+    assert "5 of 5 replicates do not determine all values" in str(caught[1].message)
 
 
 def test_answers_of_one_screen_warn():
@@ -223,10 +223,10 @@ def test_answers_of_one_screen_warn():
 @pytest.mark.parametrize(
     ("many", "unit", "used", "about"),
     [
-        (5, None, "observer", "people in general, from 5 observers resampled"),
+        (5, None, "observer", "people in general (5 observers resampled)"),
         (5, "answer", "answer", "these 5 observers, not about people in general"),
         (4, None, "answer", "these 4 observers, not about people in general"),
-        (4, "observer", "observer", "people in general, from 4 observers resampled"),
+        (4, "observer", "observer", "people in general (4 observers resampled)"),
         (1, None, "answer", "this one observer"),
     ],
 )
@@ -359,7 +359,7 @@ def test_the_jackknife_of_a_distance_model_takes_votes_for_answers(unit):
 def test_an_ensemble_takes_no_settings_for_making_one():
     ensemble = tc.Ensemble(np.random.default_rng(0).normal(size=(5, 4, 1)))
     for extra in ({"link": "logit"}, {"unit": "observer"}, {"model": tc.STE(1)}):
-        with pytest.raises(InputError, match="an ensemble was made before"):
+        with pytest.raises(InputError, match="do not apply to an ensemble"):
             tc.perceptual_scale(ensemble, **extra)
 
 
@@ -425,7 +425,7 @@ def test_the_difference_of_two_scales(people):
 
 def test_only_scales_of_the_same_stimuli_are_compared(scale):
     other = tc.perceptual_scale(simulated(), np.arange(N) + 1.0, n_samples=2, random_state=0)
-    with pytest.raises(InputError, match="stimuli are the same"):
+    with pytest.raises(InputError, match="these stimuli differ"):
         scale.difference(other)
     with pytest.raises(InputError, match="normalised and the other is not"):
         scale.difference(scale.unnormalised())

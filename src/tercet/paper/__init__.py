@@ -1,5 +1,5 @@
-"""The paper, made again: every figure, every claim (section 5 and supplement).
+"""Reproducing the paper: every figure, every claim (section 5 and supplement).
 
-One file for each figure, `claims` for what the paper says of them, `settings` for every number that
-was chosen, and `reproduce` to run it all.
+One file per figure, `claims` of the paper about them, `settings` of all experiments, and
+`reproduce` to run everything.
 """

@@ -1,4 +1,4 @@
-"""Active learning: one run on one data set, and what its embeddings are good for.
+"""Active learning: one run on one data set, and the tasks its embeddings are tested on.
 
 A run starts with answers to random comparisons, embeds them, chooses the next batch by one of the
 strategies, and so on until the budget is spent (paper, sections 4.4 and 5.5).
@@ -68,7 +68,7 @@ DATASETS: dict[str, Callable[[], Dataset]] = {
     BREAST_CANCER: load_breast_cancer,
 }
 RANDOM, INFORMATION_GAIN = "random", "information gain"
-FEATURES = "features"  # no embedding: what the tasks come to on the data themselves
+FEATURES = "features"  # no embedding: the tasks on the data themselves
 
 
 class PaperWorld(NamedTuple):
@@ -139,7 +139,7 @@ def cluster(points: Floats, world: PaperWorld, repeat: int) -> float:
         n_jobs=1,
     )
     with warnings.catch_warnings():
-        # Groups of points far from each other are no harm to who looks for groups.
+        # Disconnected groups of points do no harm to clustering.
         warnings.filterwarnings("ignore", "Graph is not fully connected")
         return float(adjusted_rand_score(world.labels, clustering.fit_predict(points)))
 
@@ -218,7 +218,7 @@ def believe(
     draws: int,
     key: tuple[int, int],
 ) -> Ensemble:
-    """What a strategy chooses by: draws of its method, or the one embedding there is."""
+    """The ensemble by which a strategy chooses: draws of its method, or the one embedding."""
     if strategy in (RANDOM, INFORMATION_GAIN):
         return Ensemble(estimator.embedding_[np.newaxis], model=estimator.model())
     d = estimator.n_components
@@ -234,7 +234,7 @@ def choose_batch(
 ) -> Index:
     """The next comparisons (batch, 3).
 
-    The paper's strategies may ask again what was answered, and as much of one anchor as they like;
+    The paper's strategies may repeat questions, without a limit per anchor;
     the recommended one asks nothing twice, and of no anchor more than twice its share.
     """
     n = triplets.n_objects

@@ -1,4 +1,4 @@
-"""An experiment in cells, each kept once it is known; the measurements they leave, and figures."""
+"""Experiments as cells with stored results, their measurements, and figures."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of an experiment; the function takes the settings by name, and both are JSON."""
+    """One part of an experiment; the function takes the settings as keywords, all JSON."""
 
     experiment: str
     version: int
     function: Callable[..., Result] = field(repr=False)
     settings: dict[str, Any]
-    cost: float = 1.0  # about how long it takes, in any unit, for the progress bar
+    cost: float = 1.0  # approximate run time, in any unit, for the progress bar
 
     def path(self, folder: Path) -> Path:
-        """Where the result is kept."""
+        """Where the result is stored."""
         known = [self.experiment, self.version, self.function.__name__, self.settings]
         key = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
         return folder / self.experiment / f"{key[:24]}.json"
@@ -64,26 +64,26 @@ class Cell:
 def collect_results(
     cells: Sequence[Cell], folder: Path, jobs: int | None, what: str = "", show: bool | None = None
 ) -> list[Result]:
-    """Return the results in order; those not known yet are computed, on as many processes.
+    """Return the results in order; missing ones are computed in parallel.
 
-    Inside ``joblib.parallel_config(backend=...)`` that backend computes them. This process alone
-    keeps them.
+    Inside ``joblib.parallel_config(backend=...)`` that backend computes them. Only this process
+    stores them.
 
     Besides what the function returned, a result has its ``settings``, ``seconds``, ``warned`` (the
     warnings, counted by category) and ``source`` (see `source_of`). Where the function failed, the
-    result has its ``settings`` and ``failed``, what was wrong; that is not kept, so the next run
+    result has its ``settings`` and the error as ``failed``; that is not stored, so the next run
     tries again.
 
     Parameters
     ----------
     cells : sequence of Cell
     folder : Path
-        Where results are kept.
+        Where results are stored.
     jobs : int, optional
-        Processes, all cores by default, or as the chosen backend has it; the results do not depend
+        Processes, all cores by default, or those of the chosen backend; the results do not depend
         on it.
     what : str
-        What the progress bar is called; by default as the first experiment.
+        Label of the progress bar; by default the first experiment.
     show : bool, optional
         Whether to show it; by default on a terminal only.
     """
@@ -92,7 +92,7 @@ def collect_results(
     if missing:
         for name in {cell.experiment for cell in missing}:
             folder.joinpath(name).mkdir(parents=True, exist_ok=True)
-        # The long ones first, so that no process is left alone with one at the end.
+        # The longest first, so that all processes end at about the same time.
         missing.sort(key=lambda cell: -cell.cost)
         total = sum(cell.cost for cell in missing)
         with progress_bar(total, what or missing[0].experiment, show, shares=True) as bar:
@@ -107,7 +107,7 @@ def collect_results(
 
 
 def _read(cell: Cell, folder: Path) -> Result | None:
-    """Read a result that is kept; one that is damaged counts as not known."""
+    """Read a stored result; None if it is missing or damaged."""
     try:
         result: Any = json.loads(cell.path(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -116,22 +116,22 @@ def _read(cell: Cell, folder: Path) -> Result | None:
 
 
 def _compute_all(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Result]]:
-    """Compute the cells side by side; which of them, and its result, as they are known."""
+    """Compute the cells in parallel; yields the number of each and its result when done."""
     if not backend_is_chosen():
         with parallel_config("loky"):
             yield from _compute_all(cells, count_threads(jobs))
         return
     try:
         yield from run_anywhere(_compute, None, list(enumerate(cells)), jobs, in_order=False)
-    except TercetError as error:  # those of a cell are told in its result
-        raise TercetError(f"{error} What was computed is kept: run again.") from error
+    except TercetError as error:  # errors of a cell are in its result
+        raise TercetError(f"{error} Finished results are stored: run again.") from error
 
 
 def _compute(_: None, numbered: tuple[int, Cell]) -> tuple[int, Result]:
     """Compute a cell."""
     number, cell = numbered
     start = time.perf_counter()
-    # The workers' threads would only get in each other's way.
+    # More threads per worker would oversubscribe the cores.
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("always")
         try:
@@ -150,7 +150,7 @@ def _compute(_: None, numbered: tuple[int, Cell]) -> tuple[int, Result]:
 
 @cache
 def source_of() -> str:
-    """Return a short name of the state of tercet's source, which says what made a result."""
+    """Return a short hash of tercet's source, which identifies the version behind a result."""
     digest = hashlib.sha256()
     folder = Path(__file__).parents[1]
     for path in sorted(folder.rglob("*.py")):
@@ -166,22 +166,22 @@ Pictures: TypeAlias = "dict[str, Picture]"  # by the name of the file, without i
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the paper, with what the supplement shows of the same experiment.
+    """One figure of the paper, with those of the supplement from the same experiment.
 
     Attributes
     ----------
     name : str
         As on the command line: "2b".
     title : str
-        What is to be seen, in one sentence.
+        What the figure shows, in one sentence.
     cells : function of a Size
         What has to be computed.
     draw : function of a Measurements
-        The pictures, by the names of their files.
+        The pictures, by file name.
     summary : (columns, numbers)
-        Over which columns means and standard deviations are listed, and of which numbers.
+        Columns to group by, and numbers whose means and standard deviations are listed.
     loaders : functions without arguments
-        Load the data sets that the cells need, or say why they cannot be had.
+        Load the data sets that the cells need, or raise an error.
     """
 
     name: str
@@ -193,10 +193,10 @@ class Figure:
 
 
 def measurements_of(results: list[Result]) -> Measurements:
-    """The rows that cells left, each with the settings of its cell.
+    """The rows of all results, each with the settings of its cell.
 
-    A repeat of which a cell failed is left out as a whole: means and differences are over repeats,
-    and have to be over the same ones.
+    A repeat with a failed cell is left out entirely, so that means and differences are over the
+    same repeats.
     """
     failed = {result["settings"].get("repeat") for result in results if "failed" in result}
     rows = [_flat(result["settings"]) | row for result in results for row in result.get("rows", ())]
@@ -208,7 +208,7 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in settings.items() if isinstance(v, int | float | str)}
 
 
-# --- measurements, and the curves that figures and claims read in them --------------------------
+# --- measurements and curves, for figures and claims --------------------------------------------
 
 
 Row = dict[str, Any]
@@ -233,7 +233,7 @@ class Curve(NamedTuple):
         return np.asarray(self.values.std(axis=0, ddof=1))
 
     def at(self, x: float) -> Floats:
-        """The quantity at one place of the grid, (repeats,)."""
+        """The quantity at one value of the grid, (repeats,)."""
         found = np.flatnonzero(np.isclose(self.x, x))
         if not len(found):
             raise TercetError(f"the grid {self.x.tolist()} has no {x}.")
@@ -276,7 +276,7 @@ class Measurements:
             if (row["repeat"], row[x]) in known:
                 raise TercetError(f"two rows for repeat {row['repeat']} and {x} = {row[x]}.")
             known[row["repeat"], row[x]] = row[y]
-        # A repeat that lacks a part, since a cell failed, would make means of different things.
+        # Incomplete repeats are left out: means would be over different things.
         whole = [r for r in repeats if all((r, value) in known for value in grid)]
         if not whole:
             raise TercetError(f"there are no numbers for {y} over {x}; were cells left out?")
@@ -303,5 +303,5 @@ class Measurements:
         return Measurements(out)
 
     def csv(self) -> str:
-        """As text with commas; the columns in the order in which rows bring them up."""
+        """CSV text; columns in the order of their first occurrence."""
         return table_of(self.rows).csv()

@@ -1,4 +1,4 @@
-"""The checks that judge the claims: calibration experiments first, then the uses."""
+"""The checks that test the claims: calibration experiments first, then the uses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Tables = Mapping[str, Measurements]
 
 TENDS_TO_HALF = 0.45
 CLOSE_TO_ZERO = 0.05
-BROKEN = 0.01  # share of triangles, from which matrices are no distances
+BROKEN = 0.01  # share of violated triangle inequalities above which matrices are no distances
 SYMMETRIC = 1e-9
 
 
@@ -66,7 +66,7 @@ def error_rises(table: Measurements, model: str) -> list[Check]:
 
 
 def uncertainty_rises(table: Measurements, model: str, methods: Sequence[str]) -> list[Check]:
-    """N2: the average uncertainty rises, and where it ends."""
+    """N2: the average uncertainty rises to about ½."""
     checks = []
     for method in methods:
         curve = _uncertainty(table, model, method, "noise")
@@ -101,7 +101,7 @@ def conservative(tables: Tables) -> list[Check]:
 
 
 def fall_together(table: Measurements, model: str, methods: Sequence[str]) -> list[Check]:
-    """T1: error and uncertainty fall, and rank the training sets alike."""
+    """T1: error and uncertainty fall together."""
     error = _procrustes(table, model, "fraction")
     checks = [falls(f"{model}: Procrustes error over triplets", error)]
     for method in methods:
@@ -114,7 +114,7 @@ def fall_together(table: Measurements, model: str, methods: Sequence[str]) -> li
 
 
 def close_to_zero(tables: Tables) -> list[Check]:
-    """T2: the uncertainty there, between the fractions by the logarithm of their number."""
+    """T2: the uncertainty there, interpolated in the logarithm of the fraction."""
     (points,) = tables["2c"].values("points")
     checks = []
     for method in (BOOTSTRAP, BAYES):
@@ -173,7 +173,7 @@ def matrices(tables: Tables) -> list[Check]:
         broken = mean("distances", f"triangle{suffix}")
         checks += [
             Check(f"{when}: triplet error above that of the prior over embeddings", worse, low=0.0),
-            Check(f"{when}: share of triangles that are broken", broken, low=BROKEN),
+            Check(f"{when}: share of violated triangle inequalities", broken, low=BROKEN),
         ]
     return checks
 
@@ -212,8 +212,8 @@ def _plane(table: Measurements, method: str, column: str) -> Plane:
 def _along(plane: Plane, axis: str) -> Floats:
     """Rank correlation of a number with one axis, mean over the places of the other, (repeats,).
 
-    Places are never pooled: where a threshold is too high for some training sets, a pool would
-    change with what is left in it, and fall or rise by that alone.
+    Values are never pooled over the other axis: where a threshold is too high for some training
+    sets, the pool would change with what remains in it.
     """
     grid = plane.thresholds if axis == "threshold" else plane.fractions
     values = plane.values if axis == "threshold" else plane.values.swapaxes(1, 2)
@@ -231,7 +231,7 @@ def _along(plane: Plane, axis: str) -> Floats:
 
 
 def error_falls(tables: Tables) -> list[Check]:
-    """P1: the error among what is predicted, at every place of the other axis."""
+    """P1: the error among predicted triplets, at every value of the other axis."""
     plane = _plane(tables["3"], BOOTSTRAP, "error")
     return [
         Check(f"bootstrap: prediction error over the {name}: rank correlation", values, high=-RANK)
@@ -241,7 +241,7 @@ def error_falls(tables: Tables) -> list[Check]:
 
 
 def abstention(tables: Tables) -> list[Check]:
-    """P2: the share abstained from, at every place of the other axis where there is any."""
+    """P2: the abstention rate, at every value of the other axis where there is any."""
     plane = _above_half(_plane(tables["3"], BOOTSTRAP, "abstention"))
     what = "bootstrap: abstention over the"
     rising, falling = _along(plane, "threshold"), _along(plane, "fraction")
@@ -252,7 +252,7 @@ def abstention(tables: Tables) -> list[Check]:
 
 
 def bayes_predicts(tables: Tables) -> list[Check]:
-    """P3: how much of the first abstention is left, how much there is, errors with fewest triplets.
+    """P3: remaining share of the first abstention, abstention, and error with the fewest triplets.
 
     Errors are compared at every threshold at which both methods predict something.
     """
@@ -266,7 +266,11 @@ def bayes_predicts(tables: Tables) -> list[Check]:
     )
     fewest = _plane(tables["3"], BAYES, "error").fractions[0]
     return [
-        Check("Bayes − bootstrap: share left of the first abstention", left.mean(axis=1), high=0.0),
+        Check(
+            "Bayes − bootstrap: remaining share of the first abstention",
+            left.mean(axis=1),
+            high=0.0,
+        ),
         Check("Bayes − bootstrap: abstention", (bayes - boot).mean(axis=1), high=0.0),
         Check(
             f"Bayes − bootstrap: prediction error with {fewest:.1%} of the triplets",
@@ -367,11 +371,11 @@ def _after_seed(
 
 
 def margin(table: Measurements, dataset: str, model: str) -> list[Check]:
-    """A1: how much less than random the active strategies err, mean over the steps."""
+    """A1: relative reduction of the error over random choice, mean over the steps."""
     random = _after_seed(table, dataset, model, "random", "triplet error")
     return [
         Check(
-            f"{dataset}, {model}, {strategy}: triplet error below random's, as a share of it",
+            f"{dataset}, {model}, {strategy}: relative reduction of random's triplet error",
             (random - _after_seed(table, dataset, model, strategy, "triplet error")) / random,
             VISIBLE,
             OVERWHELMING,
@@ -381,7 +385,7 @@ def margin(table: Measurements, dataset: str, model: str) -> list[Check]:
 
 
 def no_effect(table: Measurements, dataset: str, model: str) -> list[Check]:
-    """A2: what they change in the two other tasks."""
+    """A2: differences in the two other tasks."""
     checks = []
     for column, margin in (("kNN error", SAME_ERROR), ("ARI", SAME_INDEX)):
         random = _after_seed(table, dataset, model, "random", column)

@@ -1,4 +1,4 @@
-"""What the paper claims: one entry each, with the checks that judge it."""
+"""The claims of the paper, each with the checks that test it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N1",
         ("2b",),
-        "mixture, 1 % of all triplets: the Procrustes error of STE (best scale) rises with σ",
+        "mixture, 1 % of all triplets: the Procrustes error of STE (with scaling) rises with σ",
         lambda t: calibration.error_rises(t["2b"], "STE"),
     ),
     Claim(
@@ -40,7 +40,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "T1",
         ("2c",),
-        "no noise, more triplets: Procrustes error (best scale) and uncertainty fall together",
+        "no noise, more triplets: Procrustes error (with scaling) and uncertainty fall together",
         lambda t: calibration.fall_together(t["2c"], "STE", (BOOTSTRAP, BAYES)),
     ),
     Claim(
@@ -65,7 +65,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "P3",
         ("3",),
-        "Bayesian STE: abstention falls faster with triplets, its error is high when they are few",
+        "Bayesian STE: abstention falls faster with triplets, its error is high with few of them",
         uses.bayes_predicts,
     ),
     Claim(
@@ -108,7 +108,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "A1",
         ("5",),
-        "Satellite, STE: both active strategies err visibly, not overwhelmingly, less than random",
+        "Satellite, STE: the error of both active strategies is visibly, not overwhelmingly, lower",
         lambda t: uses.margin(t["5"], "Satellite", "STE"),
     ),
     Claim(
@@ -138,38 +138,39 @@ CLAIMS: tuple[Claim, ...] = (
 
 
 REMARKS = {
-    "N4": "t-STE's likelihood grows with the size of the map without end, so its Bayesian chain "
-    "starts at the shape of the maximum in the size that suits the prior. Started where the search "
-    "ended (sizes from 1e3 to 1e54), 500 draws show little but the way back: an average "
+    "N4": "t-STE's likelihood increases with the size of the map without bound, so its Bayesian "
+    "chain starts at the shape of the maximum in the size that suits the prior. Started where the "
+    "optimiser ended (sizes from 1e3 to 1e54), 500 draws are mostly burn-in: an average "
     "uncertainty of .48 without any noise.",
-    "T2": "The Bayesian uncertainty is .02 there, the bootstrap's .056. That .05 counts as close "
-    "to 0 is our bound; at 10 % of all triplets, 1.5 times as many, the bootstrap has .035.",
-    "P1": "Errors are ranked within each training size. A first rule pooled them, and fell with "
-    "the threshold by what was left in the pool; it was changed before the full run.",
-    "P3": "Bayesian STE abstains far less at every number of triplets. How much of the first "
-    "abstention is left is nearly the same, so that it falls faster stays open. With 0.5 % of the "
-    "triplets its error is the larger one wherever people would abstain (t = .65: .13 against .06; "
-    "t = .8: .10 against .01), and the smaller one where hardly anybody does (t = .5: .17 against "
-    ".26). The first rule for this pooled all thresholds; five trial repeats, in which that rule "
+    "T2": "The Bayesian uncertainty is .02 there, the bootstrap's .056. The bound of .05 for close "
+    "to 0 is ours; at 10 % of all triplets, 1.5 times as many, the bootstrap has .035.",
+    "P1": "Errors are ranked within each training size. An earlier rule pooled them, and fell with "
+    "the threshold by what remained in the pool; it was changed before the full run.",
+    "P3": "Bayesian STE abstains far less at every number of triplets. The remaining share of the "
+    "first abstention is nearly the same, so whether it falls faster is undecided. With 0.5 % of "
+    "the triplets its error is larger at thresholds where the bootstrap mostly abstains (t = .65: "
+    ".13 against .06; t = .8: .10 against .01), and smaller where it hardly does (t = .5: .17 "
+    "against .26). An earlier rule pooled all thresholds; five trial repeats, in which that rule "
     "fails (-.02 to -.11), had been seen when it was changed to a mean over thresholds.",
-    "D2": "By a hair: .0515 in three dimensions, .0516 in two. In two of the five repeats two "
+    "D2": "Narrowly: .0515 in three dimensions, .0516 in two. In two of the five repeats two "
     "dimensions have the smaller uncertainty.",
     "D4": "Two and four dimensions are found in every repeat. With five, the uncertainty is "
     "smallest at four, and five is one standard deviation above it.",
     "S2": "On average over the stimuli. At the two steepest, near ½, the points of l = 2 vary more "
-    "than those of l = .88: with hardly a contradiction in a tenth of the answers, their gaps are "
+    "than those of l = .88: a tenth of the answers has hardly any contradiction, so their gaps are "
     "hardly bounded.",
-    "A2": "The differences are small and lean towards the active strategies, but five repeats of "
-    "200 points leave standard errors of .02, as large as what we would call an effect.",
-    "A3": "With STE on MNIST the Bayesian strategy errs 6 % more than random choice. On Breast "
-    "Cancer the clusters of active maps agree less with the classes, towards what the original "
-    "features come to (ARI .43): a truer map is not a better clustered one.",
-    "A4": "It errs more than random choice in all six panels.",
-    "V1": "Which way most embeddings vote is wrong about as often as π is. As a probability the "
-    "vote is the better one up to σ = 1, and with every number of triplets: dividing by the sum of "
-    "two standard deviations makes the paper's π of the bootstrap too cautious. At σ = 1.5 and "
-    "more π is better, and so it is for the 500 Bayesian draws, which are too few and too sure.",
-    "G1": "In the paper's 500 draws the chain has hardly left the maximum of the likelihood (as "
-    "few as one effective draw), and its error is only .03 above that of the prior over "
-    "embeddings. 9 800 draws later it is .13 above, and one triangle in four is broken.",
+    "A2": "The differences are small and favour the active strategies, but five repeats of 200 "
+    "points leave standard errors of .02, as large as what we would call an effect.",
+    "A3": "With STE on MNIST the Bayesian strategy has a 6 % larger error than random choice. On "
+    "Breast Cancer the clusters of active maps agree less with the classes, closer to those of the "
+    "original features (ARI .43): a more accurate map does not imply better clusters.",
+    "A4": "Its error is larger than that of random choice in all six panels.",
+    "V1": "The majority of embeddings is wrong about as often as π. As a probability the vote is "
+    "better up to σ = 1, and with every number of triplets: dividing by the sum of two standard "
+    "deviations makes the paper's π of the bootstrap underconfident. At σ = 1.5 and more π is "
+    "better, and also for the 500 Bayesian draws, which are too few and overconfident.",
+    "G1": "In the paper's 500 draws the chain has hardly left the maximum of the likelihood (an "
+    "effective sample size as small as 1), and its error is only .03 above that of the prior over "
+    "embeddings. 9 800 draws later it is .13 above, and one in four triangles violates the "
+    "triangle inequality.",
 }

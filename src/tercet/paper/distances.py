@@ -42,10 +42,10 @@ COSTS = {EMBEDDINGS: 1.0, DISTANCES: 3.0}  # seconds a cell, about
 NUMBERS = {
     "uncertainty": "average uncertainty",
     "error": "triplet error",
-    "triangle": "share of broken triangles",
+    "triangle": "share of violated triangle inequalities",
 }
 SUFFIX = " later"
-THINNED = 50  # draws whose triangles are looked at
+THINNED = 50  # draws whose triangles are checked
 PAIRS = 300  # distances of one draw in the picture
 
 
@@ -82,7 +82,7 @@ def cells(size: Size) -> list[Cell]:
 def judge_prior(
     prior: str, points: int, noise: float, fraction: float, repeat: int, later: int
 ) -> Result:
-    """One training set and one prior: what its draws are worth, and whether they are distances."""
+    """One training set and one prior: quality of its draws, and whether they are distances."""
     true = simulate.true_triplets(mixture(points)[0])
     triplets = training_set(points, noise, fraction, repeat)
     row = geometry(draw_from_prior(prior, points, triplets, repeat), " a priori")
@@ -129,7 +129,7 @@ def distance_prior(triplets: Triplets, repeat: int) -> DistancePrior:
 
 
 def draw_from_posterior(prior: str, triplets: Triplets, repeat: int, warmup: int) -> Posterior:
-    """500 elliptical-slice draws after as many as ``warmup`` that are thrown away."""
+    """500 elliptical-slice draws after ``warmup`` discarded ones."""
     settings: dict[str, Any] = {"warmup": warmup, "random_state": stream(repeat, METHOD)} | QUIET
     if prior == DISTANCES:
         settings["prior"] = distance_prior(triplets, repeat)
@@ -137,12 +137,12 @@ def draw_from_posterior(prior: str, triplets: Triplets, repeat: int, warmup: int
 
 
 def draw_from_prior(prior: str, points: int, triplets: Triplets, repeat: int) -> Ensemble:
-    """Draws from the prior itself, which knows the answers only through D₀ and W."""
+    """Draws from the prior itself, which depends on the answers only through D₀ and W."""
     rng = stream(repeat, PRIOR, 0)
     if prior == DISTANCES:
         matrices = distance_prior(triplets, repeat).sample(THINNED, points, rng)
         return Ensemble(matrices, kind="distances")
-    return Ensemble(rng.standard_normal((THINNED, points, 2)))  # triangles know no scale
+    return Ensemble(rng.standard_normal((THINNED, points, 2)))  # triangles do not depend on scale
 
 
 def geometry(ensemble: Ensemble, suffix: str = "") -> Row:
@@ -231,7 +231,7 @@ def draw(table: Measurements) -> Pictures:
 
 FIGURE = Figure(
     "distances",
-    "A Gaussian prior over distance matrices keeps symmetry, and forgets the map it starts from.",
+    "A Gaussian prior over distance matrices keeps symmetry, but loses the map it starts from.",
     cells,
     draw,
     (

@@ -122,7 +122,7 @@ def calibrate(
     draws: int = 0,
     ratio: float = GNMDS_RATIO,
 ) -> Result:
-    """One training set and one method: how far off it is, and how far off it says it is."""
+    """One training set and one method: its error, and its uncertainty."""
     X, _ = mixture(points)
     true = simulate.true_triplets(X)
     triplets = training_set(points, noise, fraction, repeat)
@@ -142,7 +142,7 @@ def calibrate(
 
 
 def search_weight(points: int, noise: float, fraction: float, ratio: float, repeat: int) -> Result:
-    """GNMDS with one C, on a training set of the figure: the small search that is reported."""
+    """GNMDS with one C, on a training set of the figure, for the search over C."""
     X, _ = mixture(points)
     triplets = training_set(points, noise, fraction, repeat)
     fitted = embedder("GNMDS", 2, triplets, ratio=ratio).fit(triplets).embedding_
@@ -157,18 +157,18 @@ def search_weight(points: int, noise: float, fraction: float, ratio: float, repe
 
 
 def draw_errors(ax: Axes, table: Measurements, x: str, models: Sequence[str]) -> None:
-    """The Procrustes error of each model over a column; that of a single one also as written.
+    """The Procrustes error of each model over a column; for a single one also without scaling.
 
-    As written in the paper the error has no scale of its own, so where the size of a map is an
-    accident (answers without a contradiction, t-STE), it is one too.
+    The paper's formula has no scaling, so where the size of a map is arbitrary (answers without a
+    contradiction, t-STE), so is that error.
     """
     for model, dashes in zip(models, DASHES, strict=False):
         rows = table.where(model=model, method=EMBEDDING)
         look: dict[str, Any] = {"color": "0.2", "linestyle": dashes}
-        line(ax, rows.curve(x, "procrustes"), EMBEDDING, f"{model}, best scale", **look)
+        line(ax, rows.curve(x, "procrustes"), EMBEDDING, f"{model}, with scaling", **look)
         if len(models) == 1:
             written = rows.curve(x, "procrustes as written")
-            look = {"color": "0.6", "linestyle": ":", "label": f"{model}, as written"}
+            look = {"color": "0.6", "linestyle": ":", "label": f"{model}, without scaling"}
             ax.plot(written.x, written.mean, **look)
     ax.set_yscale("log")
     ax.set_ylabel("Procrustes error")

@@ -95,7 +95,7 @@ def embed(
     """One embedding dimension: the average uncertainty, and the cost of STE on all answers."""
     triplets = digit_answers(true, points, fraction, noise, repeat)
     ensemble = draw_ensemble(method, "STE", dimension, triplets, repeat, 0)
-    # Over all comparisons, min(π, 1 − π): the truth is not known to who chooses a dimension.
+    # Over all comparisons, min(π, 1 − π): the truth is unknown when a dimension is chosen.
     row: dict[str, Any] = {"uncertainty": ensemble.average_uncertainty(method=PI[method], n_jobs=1)}
     if method == BOOTSTRAP:
         fitted = STE(dimension, random_state=stream(repeat, METHOD, dimension)).fit(triplets)
@@ -133,7 +133,7 @@ def recommend(
         }
         for row in found.rows
     ]
-    # An estimate that cannot be told counts as none: 0.
+    # An undecided estimate counts as 0.
     rows.append({"method": RECOMMENDED, "chosen": found.dimension or 0})
     return {"rows": rows}
 
@@ -157,7 +157,7 @@ def draw_column(axes: np.ndarray[Any, Any], table: Measurements, true: int) -> N
 
 
 def _chosen(rows: Measurements, true: int) -> str:
-    """How often the recommended way chooses the true dimension, in words."""
+    """How often the recommended method chooses the true dimension, in words."""
     chosen = [row["chosen"] for row in rows.rows if "chosen" in row]
     right = sum(choice == true for choice in chosen)
     return f"(recommended: {true} in {right} of {len(chosen)})"

@@ -1,4 +1,4 @@
-"""Figure 3: predict a triplet where π is sure enough, else abstain; the supplement's Bayesian STE.
+"""Figure 3: predict a triplet where π is certain, else abstain; the supplement's Bayesian STE.
 
 More triplets make fewer errors and fewer abstentions; a higher threshold makes fewer errors and
 more abstentions (paper, sections 4.1 and 5.2). Beside the paper's two methods stands the
@@ -29,7 +29,7 @@ __all__ = ["FIGURE", "predict_or_abstain"]
 VERSION = 1
 # About how many seconds a cell takes, and how many more with all triplets.
 COSTS = {BOOTSTRAP: (0.2, 0.0), BAYES: (0.4, 0.0), RECOMMENDED: (4.0, 400.0)}
-# What the pictures are called and their methods are in words.
+# Names of the pictures and labels of their methods.
 PICTURES = {
     BOOTSTRAP: ("figure_3", "STE bootstrap"),
     BAYES: ("figure_3_supplement", "Bayesian STE"),
@@ -65,7 +65,7 @@ def predict(
     repeat: int,
     draws: int = 0,
 ) -> Result:
-    """One training set and one method: what each threshold costs and gains on all triplets."""
+    """One training set and one method: error and abstention of each threshold on all triplets."""
     true = simulate.true_triplets(mixture(points)[0])
     ensemble = draw_ensemble(
         method, "STE", 2, training_set(points, 0.0, fraction, repeat), repeat, draws
@@ -141,7 +141,7 @@ def pictures(table: Measurements) -> Pictures:
 
 FIGURE = Figure(
     "3",
-    "Abstaining where π is unsure: fewer errors with more triplets and with a higher threshold.",
+    "Abstaining where π is uncertain: fewer errors with more triplets and a higher threshold.",
     cells,
     pictures,
     (

@@ -50,7 +50,7 @@ def cells(size: Size) -> list[Cell]:
     shown = {"method": PROCESS, "lengthscale": LENGTHSCALES[-1], "repeat": 0, "points": 101}
     found = [Cell("4", VERSION, show_process, shown, 0.1)]
     for lengthscale in LENGTHSCALES:
-        # Where observers hardly contradict each other the embeddings run away, and take long.
+        # Where observers hardly contradict each other, embeddings diverge and take long.
         longer = 15.0 if lengthscale == LENGTHSCALES[0] else 1.0
         for repeat in range(size.repeats):
             world = {"lengthscale": lengthscale, "repeat": repeat, **asked}
@@ -157,7 +157,7 @@ def normalised(positions: Floats) -> Floats:
 def describe_scale(
     samples: Floats, functions: Floats, stimuli: Floats, lengthscale: float
 ) -> Result:
-    """Mean and standard deviation of normalised scales (S, n), and how far off the mean is.
+    """Mean and standard deviation of normalised scales (S, n), and the error of the mean.
 
     "Covered" is the share of inner stimuli whose mean function is within two standard deviations.
     "Shortest" is the least distance from first to last stimulus in any sample, as a share of the
@@ -261,7 +261,7 @@ def _name_axes(ax: Axes, y: str) -> None:
 
 FIGURE = Figure(
     "4",
-    "The more perception functions differ, the further off is the scale, and the less sure.",
+    "The more perception functions differ, the larger are the scale's error and uncertainty.",
     cells,
     draw,
     (

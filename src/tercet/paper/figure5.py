@@ -1,4 +1,4 @@
-"""Figure 5: does it pay to choose the questions? Satellite with STE; the supplement's other sets.
+"""Figure 5: does active learning pay? Satellite with STE; the supplement's other sets.
 
 The supplement has Satellite, MNIST and Breast Cancer, STE and t-STE, and the information gain of
 Tamuz et al. (2011) beside the paper's two strategies. Our recommended strategy stands beside those

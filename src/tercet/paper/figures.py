@@ -1,4 +1,4 @@
-"""The figures by their names, in the order of the paper, and what a reproduction comes to."""
+"""The figures by name, in the order of the paper, and the result of a reproduction."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-# --- what a reproduction comes to ---------------------------------------------------------------
+# --- the result of a reproduction ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came out.
+    """The result of `reproduce`.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Reproduction:
         Names of the pictures of each figure, without their ending.
     verdicts : list of Verdict
     left_out : dict of str to str
-        Figures whose data could not be had, and why.
+        Figures whose data were not available, and why.
     failed : list of str
         Cells that failed, and why.
     current : bool
@@ -70,7 +70,7 @@ class Reproduction:
     minutes : float
         Of one core, for all cells.
     waited : float
-        Minutes that this run took; less where cells were known.
+        Minutes that this run took; less where results were stored.
     """
 
     size: Size

@@ -1,4 +1,4 @@
-"""The paper's two methods and our recommended one, and the worlds they are tried on."""
+"""The paper's two methods and our recommended one, and the simulated data they are tested on."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def draw_ensemble(
 
 
 def score_probabilities(pi: Floats) -> Row:
-    """What probabilities of true triplets are worth: uncertainty, error, calibration, Brier score.
+    """Scores of probabilities of true triplets: uncertainty, error, calibration, Brier score.
 
     The uncertainty is the mean of 1 − π over true triplets (supplement); the error is the share
     with π below ½, ties counting half.

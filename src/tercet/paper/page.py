@@ -1,4 +1,4 @@
-"""The page of a reproduction: verdicts, what the recommended default gains, figures and choices."""
+"""The page of a reproduction: verdicts, gains of the recommended default, figures and choices."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ THRESHOLD = 0.9
 
 
 class GainRow(NamedTuple):
-    """One number by every method, a value for each repeat."""
+    """One statistic by every method, a value per repeat."""
 
     figure: str
     what: str
     values: dict[str, Floats]
 
     def text(self, method: str) -> str:
-        """Mean and standard error, or nothing."""
+        """Mean and standard error, or a dash."""
         if method not in self.values:
             return "–"
         check = Check(self.what, self.values[method])
@@ -50,7 +50,7 @@ class GainRow(NamedTuple):
 
 
 def gains(tables: Mapping[str, Measurements]) -> list[GainRow]:
-    """Every number that there is."""
+    """All statistics of the figures that were run."""
     found = {
         "2a": _dimension,
         "2b": lambda table: _calibration(table, "2b", "noise"),
@@ -68,7 +68,7 @@ def gains(tables: Mapping[str, Measurements]) -> list[GainRow]:
 
 
 def _dimension(table: Measurements) -> list[GainRow]:
-    """How often the true dimension is found, over the true dimensions."""
+    """Share of true dimensions found."""
     hits: dict[str, list[Floats]] = {BOOTSTRAP: [], BAYES: [], RECOMMENDED: []}
     for true in table.values("true"):
         rows = table.where(true=true)
@@ -117,7 +117,7 @@ def _prediction(table: Measurements) -> list[GainRow]:
 def _psychophysics(table: Measurements) -> list[GainRow]:
     names = {
         "departure": "departure from the mean function",
-        "covered": "share of stimuli whose mean function is within two standard deviations",
+        "covered": "share of stimuli with the mean function within two standard deviations",
     }
     return [
         GainRow(
@@ -161,24 +161,23 @@ CITATION = (
 
 
 RUN = """\
-To see it for yourself, in a few minutes with one repeat and coarse grids, or in full:
+To reproduce it, in a few minutes with one repeat and coarse grids, or in full:
 
 ```console skip: takes hours
 $ tercet reproduce
 $ tercet reproduce --full
 ```
 
-Single figures are named: `tercet reproduce 2b 4`. What was computed is kept, so an interrupted run
-goes on where it stopped, and the second run only draws."""
+Single figures are selected by name: `tercet reproduce 2b 4`. Results are kept, so an interrupted
+run resumes where it stopped, and a second run only draws."""
 
 
 RULE = (
-    "A claim is judged by checks: a statistic for each repeat, and an interval in which its mean "
-    "has to lie. A check holds if the one-sided 95 % bounds of the mean (Student's t over repeats) "
-    "are inside, does not hold if the mean and the bound towards the interval are outside, and is "
-    "undecided otherwise. A claim holds if all its checks hold, and does not hold if one does not "
-    "by a bound that allows for their number (Bonferroni). The rules stand in "
-    "`tercet.paper.checks`."
+    "A claim is tested by checks: a statistic for each repeat, and an interval for its mean. A "
+    "check holds if the one-sided 95 % bounds of the mean (Student's t over repeats) are inside, "
+    "does not hold if the mean and the bound towards the interval are outside, and is undecided "
+    "otherwise. A claim holds if all its checks hold, and does not hold if one of them does not, "
+    "corrected for their number (Bonferroni). The rules are in `tercet.paper.checks`."
 )
 
 
@@ -194,7 +193,7 @@ def count_verdicts(verdicts: Sequence[Verdict]) -> str:
 
 
 def verdict_tables(verdicts: Sequence[Verdict]) -> str:
-    """Every check and every verdict, for a terminal; nothing where no claim could be judged."""
+    """All checks and verdicts as text; empty where no claim could be tested."""
     judged = [v for v in verdicts if v.verdict != NOT_RUN]
     if not judged:
         return ""
@@ -205,8 +204,8 @@ def verdict_tables(verdicts: Sequence[Verdict]) -> str:
     ]
     claims = [(v.claim.name, v.verdict, _tally(v), v.claim.text) for v in judged]
     tables = (
-        Table("", ("claim", "mean ± se", "wanted", "check", "statistic"), checks),
-        Table("", ("claim", "verdict", "checks that hold", "what the paper says"), claims),
+        Table("", ("claim", "mean ± se", "expected", "check", "statistic"), checks),
+        Table("", ("claim", "verdict", "checks that hold", "claim of the paper"), claims),
     )
     return "\n\n".join(table.text() for table in tables) + "\n"
 
@@ -223,29 +222,29 @@ def write_page(reproduction: Reproduction, folder: Path) -> None:
 def page_text(reproduction: Reproduction) -> str:
     """The page; its pictures are beside it."""
     parts = [
-        "# The paper, made again",
+        "# Reproducing the paper",
         f"{CITATION}. {_sentence(reproduction)}",
         f"**{count_verdicts(reproduction.verdicts)}.**",
         RUN,
         "## Claims",
         RULE,
-        _table(["claim", "figure", "what the paper says", "checks that hold", "verdict"], [
+        _table(["claim", "figure", "claim of the paper", "checks that hold", "verdict"], [
             [v.claim.name, ", ".join(v.claim.figures), v.claim.text, _tally(v), f"**{v.verdict}**"]
             for v in reproduction.verdicts
         ]),
         *_remarks(reproduction),
-        "## Every check",
-        _table(["claim", "statistic", "mean ± standard error", "wanted", "verdict"], [
+        "## All checks",
+        _table(["claim", "statistic", "mean ± standard error", "expected", "verdict"], [
             [verdict.claim.name, check.what, _value(check), check.wanted, check.verdict]
             for verdict in reproduction.verdicts
             for check in verdict.checks
         ]),
-        "## What the recommended default gains",
-        f"Recommended is {_recommended(reproduction)}.",
+        "## Gains of the recommended default",
+        f"The recommended default is {_recommended(reproduction)}.",
         _gains(reproduction),
         "## Figures",
         *_figures(reproduction),
-        "## What the paper leaves open, and we chose",
+        "## Settings that the paper leaves open",
         _table(["setting", "choice"], [[name, choice] for name, choice in OURS.items()]),
         *_problems(reproduction),
     ]  # fmt: skip
@@ -256,8 +255,8 @@ def _sentence(reproduction: Reproduction) -> str:
     return (
         f"Made with `tercet reproduce --{reproduction.size.name}`: {reproduction.size.title}, "
         f"{reproduction.minutes:.0f} minutes of one core. Means and standard deviations are over "
-        "repeats with the same points and fresh triplets; every number is in the CSV file beside "
-        "its picture."
+        "repeats with the same points and new triplets; all numbers are in the CSV file beside "
+        "each figure."
     )
 
 
@@ -267,12 +266,12 @@ def _recommended(reproduction: Reproduction) -> str:
 
 
 def _remarks(reproduction: Reproduction) -> list[str]:
-    """What was seen of the claims in the full run; other runs have other numbers."""
+    """Remarks on the full run; other runs have other numbers."""
     if reproduction.size != FULL:
         return []
     judged = {v.claim.name for v in reproduction.verdicts if v.verdict != NOT_RUN}
     lines = [f"- **{name}.** {text}" for name, text in REMARKS.items() if name in judged]
-    return ["### What lies behind the verdicts", "Written after the full run.", "\n".join(lines)]
+    return ["### Remarks on the verdicts", "Written after the full run.", "\n".join(lines)]
 
 
 def _tally(verdict: Verdict) -> str:
@@ -292,7 +291,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _gains(reproduction: Reproduction) -> str:
     columns = ("random", *METHODS)
     return _table(
-        ["figure", "number", *columns],
+        ["figure", "statistic", *columns],
         [
             [gain.figure, gain.what, *(gain.text(method) for method in columns)]
             for gain in gains(reproduction.tables)
@@ -303,7 +302,7 @@ def _gains(reproduction: Reproduction) -> str:
 def _figures(reproduction: Reproduction) -> list[str]:
     parts = []
     for name, files in sorted(reproduction.pictures.items()):
-        title = FIGURES[name].title if name in FIGURES else "As the paper arranges it."
+        title = FIGURES[name].title if name in FIGURES else "As arranged in the paper."
         heading = name.capitalize() if name.isalpha() else f"Figure {name}"
         parts.append(f"### {heading}\n\n{title}")
         parts += [f"![{file.replace('_', ' ')}]({file}.png)" for file in files]
@@ -315,9 +314,8 @@ def _problems(reproduction: Reproduction) -> list[str]:
     lines += [f"Failed: `{why}`" for why in reproduction.failed]
     if not reproduction.current:
         lines.append(
-            "Some numbers were computed with another state of tercet's source than drew the "
-            "figures: what is known is not computed again unless the version of its figure is "
-            "raised."
+            "Some numbers were computed with another version of tercet's source than the figures: "
+            "stored results are not recomputed unless the version of their figure is raised."
         )
     lines += [
         f"Figure {name}: {', '.join(f'{count} × {kind}' for kind, count in sorted(kinds.items()))} "

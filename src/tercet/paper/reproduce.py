@@ -1,4 +1,4 @@
-"""reproduce: compute the experiments, draw the figures, judge the claims, write it all down."""
+"""reproduce: run the experiments, draw the figures, test the claims, write the page."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def reproduce(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Reproduction:
-    """Make figures of the paper again, and judge the claims that rest on them.
+    """Reproduce figures of the paper, and test the claims based on them.
 
     Parameters
     ----------
     figures : sequence of str
         Of "1", "2a", "2b", "2c" ("2" for all three), "3", "4", "5", "mixture", "vote",
-        "distances"; default all, and then those whose data cannot be had are left out and listed.
+        "distances"; by default all, except those whose data are not available, which are listed.
     size : {"quick", "full", "tiny"}
         "full" has the paper's repeats and all grids; "quick" one repeat and coarse grids, to see
         that it works; "tiny" is for tests.
     out : path
-        Folder for pictures (PNG and PDF), tables (CSV), ``claims.csv`` and ``reproduction.md``.
-        Its folder ``cells`` keeps what was computed: an interrupted run goes on from there.
+        Folder for figures (PNG and PDF), tables (CSV), ``claims.csv`` and ``reproduction.md``.
+        Its folder ``cells`` has the results, from which an interrupted run resumes.
     n_jobs : int, optional
         Processes, all cores by default. Inside ``joblib.parallel_config(backend=...)`` that backend
-        computes, n_jobs being its own. The numbers do not depend on either.
+        is used, with its own number of jobs. The results do not depend on either.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
     """
@@ -67,7 +67,7 @@ def reproduce(
     folder, start = Path(out), time.perf_counter()
     _make_folder(folder)
     count_threads(n_jobs)
-    with style():  # says now that Matplotlib is missing, not after an hour
+    with style():  # raises now if Matplotlib is missing, not after an hour
         pass
     left_out = _missing_data(chosen, strict=bool(figures))
     chosen = [figure for figure in chosen if figure.name not in left_out]
@@ -122,7 +122,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _missing_data(chosen: Sequence[Figure], strict: bool) -> dict[str, str]:
-    """Figures whose data cannot be had, and why; an error for those that were asked for by name."""
+    """Figures whose data are not available, and why; an error for those requested by name."""
     missing = {}
     for figure in chosen:
         for load in figure.loaders:
@@ -138,7 +138,7 @@ def _missing_data(chosen: Sequence[Figure], strict: bool) -> dict[str, str]:
 def _write_figures(
     chosen: Sequence[Figure], tables: Mapping[str, Measurements], folder: Path, failed: list[str]
 ) -> dict[str, list[str]]:
-    """Pictures and tables of every figure that has numbers; returns the names of the pictures."""
+    """Write pictures and tables of every figure with results; returns the names of the pictures."""
     names: dict[str, list[str]] = {}
     with style():
         for figure in chosen:
@@ -153,7 +153,7 @@ def _write_figures(
                 write_whole(folder / f"{stem}_summary.csv", summary.csv().encode())
             try:
                 names[figure.name] = _save(figure.draw(table), folder)
-            except TercetError as error:  # cells failed, and are listed as such
+            except TercetError as error:  # cells failed, and are listed
                 failed.append(f"the pictures of {figure.name}: {error}")
         if set(PARTS) <= set(names):
             names["2"] = _save(draw_together(tables), folder)

@@ -1,9 +1,8 @@
-"""Every setting of the experiments in one place: the paper's, and ours where it is silent.
+"""All settings of the experiments: the paper's, and ours where it gives none.
 
 The paper gives the number of replicates and draws, the prior, the points, the noise of answers and
 the sizes of the active experiment (section 5 and supplement). `Bootstrap.paper` and
-`Posterior.paper` hold those of the two methods; the rest is here. What the paper leaves open is
-chosen by us and stands below the line that says so.
+`Posterior.paper` have those of the two methods; the rest is here, first the paper's, then ours.
 """
 
 from __future__ import annotations
@@ -20,44 +19,44 @@ STIMULI, OBSERVERS, ANSWERS = 20, 50, 100  # psychophysics; answers of each obse
 REPLICATES, SUBSAMPLE = 50, 0.1  # its bootstrap
 LENGTHSCALES = (2.0, 0.88, 0.54)
 ACTIVE_NOISE, ACTIVE_DIMENSION = 0.1, 5
-ENOUGH = 10  # times d·n·log n triplets, where the paper finds the uncertainty gone
+ENOUGH = 10  # times d·n·log n triplets, where the paper finds an uncertainty close to 0
 
-# --- ours, where the paper is silent ----------------------------------------------------------
+# --- ours, where the paper gives none ---------------------------------------------------------
 
 OURS = {
     "noise levels": "σ = 0, .1, .25, .5, .75, 1, 1.5, 2, 3",
     "embedding dimensions": "1 to four above the true one",
     "triplet fractions": "0.5, 1, 2, 5, 10 and 15 %",
     "thresholds": "t = .5 to .95 by .05",
-    "prediction error": "over the predicted triplets; beside it over all",
+    "prediction error": "over the predicted triplets; also over all",
     "mixture": "equal weights",
     "repeats": "5 also for triplet prediction and psychophysics, which the paper ran once",
-    "classification": "k = 5 nearest neighbours, half of each class to learn from, by repeat",
-    "clustering": "spectral, on a graph of 10 nearest neighbours (a point is its own first), as "
+    "classification": "k = 5 nearest neighbours, trained on half of each class, drawn per repeat",
+    "clustering": "spectral, on a graph of 10 nearest neighbours (including the point itself), as "
     "many clusters as classes",
     "t-STE": "α = d − 1, at least 1",
     "GNMDS": "C is 4 times the largest at which all points coincide: of 2, 4, 8, 16 and 32 "
-    "times, the one with the least triplet error over the training sets of figures 2b and 2c",
-    "distance prior": "D₀ the mean distance of the STE fit as it stands, W the identity times √2 "
-    "the standard deviation of its distances; 500 draws from it, and 500 after 8 for each distance",
-    "Procrustes error": "after centring both; with the best scale, and without it as written",
+    "times, the one with the smallest triplet error over the training sets of figures 2b and 2c",
+    "distance prior": "D₀ the mean distance of the STE fit, W the identity times √2 the standard "
+    "deviation of its distances; 500 draws, and 500 more after 8 draws per distance",
+    "Procrustes error": "after centring both; with optimal scaling, and without, as in the paper",
     "information gain": "at the current embedding, over the positions of the 200 points",
     "breast cancer": "200 of scikit-learn's 569 rows; the paper names 399",
     "feature scaling": "none: Euclidean distances of the features as published",
-    "perception functions": "one set of normal draws a repeat for all three lengthscales",
-    "psychophysics": "the same comparisons for all three lengthscales; an observer sees none twice",
+    "perception functions": "one set of normal draws per repeat for all three lengthscales",
+    "psychophysics": "the same comparisons for all three lengthscales, none twice per observer",
     "nine stimuli": "every second one, from the second to the eighteenth",
 }
 RECOMMENDED_SETTINGS = (
     "the posterior of CKL with learned exponent and μ, four chains of {draws} Hamiltonian draws, π "
     "by vote over the draws; for the dimension `estimate_dimension` with two chains of {few}; for "
-    "active choice two chains of 200 and mutual information with a cap for each anchor; for "
-    "psychophysics the scale of signed differences, observers resampled"
+    "active choice two chains of 200 and mutual information with a limit per anchor; for "
+    "psychophysics the signed-difference scale, observers resampled"
 )
 RATIOS = (2.0, 4.0, 8.0, 16.0, 32.0)  # of C of GNMDS to the largest at which all points coincide
 GNMDS_RATIO = 4.0
 NEIGHBOURS, GRAPH_NEIGHBOURS = 5, 10  # of classification and of clustering
-LATER = 8  # draws for every distance, after which a chain is looked at again
+LATER = 8  # draws per distance, after which a chain is evaluated again
 ACTIVE_CHAINS, ACTIVE_DRAWS = 2, 200  # of the recommended posterior; draws of each chain
 
 
@@ -97,7 +96,7 @@ class Size:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Numbers of answers at which an active run is looked at."""
+        """Numbers of answers at which an active run is evaluated."""
         return tuple(range(self.seed_answers, self.budget + 1, self.batch))
 
 

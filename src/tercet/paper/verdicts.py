@@ -1,11 +1,11 @@
-"""How a claim is judged: a rule for numbers, the same for all, fixed before they are known.
+"""How a claim is tested: one rule for all, fixed before the results were known.
 
-A *check* is a statistic, one value for each repeat, and the interval in which the claim wants it.
-Its mean has a one-sided 95 % bound on either side, from Student's t with the standard error over
+A *check* is a statistic, one value per repeat, and the interval that the claim implies for it. Its
+mean has a one-sided 95 % bound on either side, from Student's t with the standard error over
 repeats. The check holds if both bounds are inside the interval, does not hold if the mean and its
-bound on the near side are outside, and is undecided otherwise, as it is with a single repeat.
-A claim holds if all its checks do. It does not hold if one of them does not, with a bound that
-allows for their number (Bonferroni): of thirty checks one would fail by chance.
+nearer bound are outside, and is undecided otherwise, as it is with a single repeat. A claim holds
+if all its checks do. It does not hold if one of them does not, corrected for their number
+(Bonferroni): of thirty checks one would fail by chance.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["Check", "Claim", "Verdict", "between", "falls", "judge_claims", "ris
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
 LEVEL = 0.95  # of each bound
-RANK = 0.5  # rank correlation from which a curve rises: half way from no order to perfect order
+RANK = 0.5  # rank correlation above which a curve rises: half-way between none and perfect
 
 
 class Check(NamedTuple):
-    """A statistic of every repeat, and where the claim wants its mean."""
+    """A statistic of every repeat, and the interval expected for its mean."""
 
     what: str
     values: Floats  # (repeats,)
@@ -69,7 +69,7 @@ class Check(NamedTuple):
         return FAILS if self.fails(1) else UNDECIDED
 
     def fails(self, checks: int) -> bool:
-        """Whether it does not hold, as one of so many checks."""
+        """Whether it does not hold, as one of this many checks."""
         below, above = self._bounds(1.0 - (1.0 - LEVEL) / checks)
         return above < self.low or below > self.high
 
@@ -80,7 +80,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says.
+    """A claim of the paper.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Claim:
 
 
 class Verdict(NamedTuple):
-    """What became of a claim."""
+    """The outcome for a claim."""
 
     claim: Claim
     verdict: str
@@ -108,7 +108,7 @@ class Verdict(NamedTuple):
 
 
 def judge_claims(claims: Sequence[Claim], tables: Mapping[str, Measurements]) -> list[Verdict]:
-    """Judge claims by the tables of the figures that were run."""
+    """Test claims on the tables of the figures that were run."""
     out = []
     for claim in claims:
         if not all(len(tables.get(name, ())) for name in claim.figures):
@@ -116,7 +116,7 @@ def judge_claims(claims: Sequence[Claim], tables: Mapping[str, Measurements]) ->
             continue
         try:
             checks = claim.checks(tables)
-        except TercetError:  # cells that failed have left holes
+        except TercetError:  # results of failed cells are missing
             out.append(Verdict(claim, NOT_RUN, ()))
             continue
         out.append(Verdict(claim, weigh(checks), checks))
@@ -155,7 +155,7 @@ def falls(what: str, curve: Curve) -> Check:
 
 
 def between(what: str, first: Curve, second: Curve) -> Check:
-    """That two curves over one grid go together: their rank correlation is above ½."""
+    """That two curves over one grid vary together: their rank correlation is above ½."""
     pairs = zip(first.values, second.values, strict=True)
     values = np.array([rank_correlation(a, b) for a, b in pairs])
     return Check(f"{what}: rank correlation", values, low=RANK)

@@ -4,7 +4,7 @@ The paper says of counting the embeddings in which a triplet is true that it "le
 because it does not take the corresponding distances of a triplet into account", and shows no
 numbers. Here the same embeddings judge the same triplets by three rules: the paper's π, the π of
 the difference of the two distances ("joint"), and the vote. The first two predict the same, the
-smaller of two mean distances, and differ in how sure they are of it.
+smaller of two mean distances, and differ in their confidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pictures, drawn with Matplotlib into axes you give or into new ones."""
+"""Plots, drawn with Matplotlib into given axes or a new figure."""
 
 from tercet.plots.chains import plot_rank, plot_trace
 from tercet.plots.learning import plot_learning, plot_plan

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, figures and axes to draw into, fonts that have the letters."""
+"""Shared by all plots: colours, figures and axes, fonts that contain the needed characters."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe & Ito's colours, which people with any colour vision can tell apart.
+# Okabe & Ito's palette, distinguishable with any colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def require_matplotlib() -> None:
-    """Raise unless Matplotlib is there, which is installed with tercet; to be asked before work."""
+    """Raise unless Matplotlib is installed; called before long computations."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise TercetError(
-            "Pictures need Matplotlib, which is not installed: pip install matplotlib."
+            "Plots need Matplotlib, which is not installed: pip install matplotlib."
         ) from error
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A new figure of that size in inches, known to pyplot."""
+    """A new pyplot figure of that size in inches."""
     require_matplotlib()
     from matplotlib import pyplot
 
@@ -41,7 +41,7 @@ def new_axes(width: float = 6.0, height: float = 6.0) -> Axes:
 
 
 def next_colour(ax: Axes) -> str:
-    """The first colour that no line in these axes has; after the last, the first again."""
+    """The first colour not yet used by a line in these axes; after the last, the first again."""
     from matplotlib.colors import same_color
 
     lines = [line.get_color() for line in ax.lines]
@@ -49,15 +49,15 @@ def next_colour(ax: Axes) -> str:
     return next(free, COLOURS[len(lines) % len(COLOURS)])
 
 
-# --- names from data as Matplotlib can draw them ------------------------------------------------
+# --- names from data, in a form that Matplotlib can draw ----------------------------------------
 
 
 Fonts = tuple[tuple[str, str], ...]  # families and their files
 
 LONGEST = 24  # characters of a name; longer ones are cut in the middle
-_END = 9  # characters that stay after the cut: names are often numbered at their end
+_END = 9  # characters kept after the cut: names often end in numbers
 
-# Fonts that hold more scripts than Matplotlib's own, where they are installed.
+# Fonts that cover more scripts than Matplotlib's own, used where they are installed.
 _OTHERS = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",
@@ -77,17 +77,17 @@ _OTHERS = (
 
 
 def drawable(text: object, longest: int | None = None) -> str:
-    r"""A name on one line, without formulas and without letters that no font here has.
+    r"""A name on one line, without formulas and without characters missing from all fonts.
 
-    White space becomes single spaces, control characters go, "$" is written "\$", and a letter
-    that is missing from Matplotlib's font and from all known others becomes □.
+    White space becomes single spaces, control characters are removed, "$" becomes "\$", and a
+    character in neither Matplotlib's font nor any of the others becomes □.
 
     Parameters
     ----------
     text : object
-        What was given as a name.
+        The name.
     longest : int, optional
-        Characters from which on it is cut in the middle, such as `LONGEST`.
+        Maximum number of characters, such as `LONGEST`; longer names are cut in the middle.
     """
     words = " ".join(str(text).split())
     letters = "".join(c for c in words if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
@@ -118,7 +118,7 @@ def _family_of(letter: str, fonts: Fonts) -> str | None:
 
 
 def _fonts() -> Fonts:
-    """Matplotlib's own fonts as they are set now, and after them the others that are installed."""
+    """Matplotlib's current fonts, followed by the others that are installed."""
     from matplotlib import rcParams
 
     return tuple((family, _file_of(family)) for family in rcParams["font.family"]) + _installed()

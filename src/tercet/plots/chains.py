@@ -1,6 +1,6 @@
 """Do the chains agree? Trace and rank plots, drawn by ArviZ.
 
-Only of what no rotation of a map changes: raw coordinates say nothing about convergence.
+Only quantities invariant to rotation are shown: raw coordinates say nothing about convergence.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tercet.plots.axes import COLOURS, LONGEST, drawable, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOOKED_AT = 1000  # pairs among which the worst are looked for
-_FEWEST = 4  # draws of a chain that R-hat needs
+_LOOKED_AT = 1000  # pairs among which those with the largest R-hat are sought
+_FEWEST = 4  # draws per chain that R-hat needs
 _ROW = 1.7  # inches
 _WORDS = {"log_posterior": "log posterior"}
 
@@ -34,26 +34,25 @@ _WORDS = {"log_posterior": "log posterior"}
 def plot_trace(
     ensemble: Ensemble, *, n_distances: int = 3, axes: Sequence[Sequence[Axes]] | None = None
 ) -> list[list[Axes]]:
-    """Draw the distribution and the course of the draws, a colour for each chain.
+    """Draw the distribution and the trace of the draws, one colour per chain.
 
-    Chains that agree look alike and like noise; a chain that stays elsewhere, or that drifts, has
-    not converged. Shown are the log posterior, the size of the map, the distances that the chains
-    disagree about most, and the learned parameters.
+    Chains that agree look alike and like noise; a chain that stays apart, or drifts, has not
+    converged. Shown are the log posterior, the size of the map, the distances on which the chains
+    disagree most, and the learned parameters.
 
     Parameters
     ----------
     ensemble : Ensemble
         With chains of equal length, from `Posterior`.
     n_distances : int
-        How many distances: those with the largest R-hat (among 1000 at most, a fixed random
-        choice).
+        How many distances: those with the largest R-hat (of at most 1000 fixed random pairs).
     axes : rows of two matplotlib Axes, optional
-        Where to draw, a row for each quantity (see `quantities`); default a new figure.
+        Where to draw, one row per quantity (see `quantities`); by default a new figure.
 
     Returns
     -------
     list of [Axes, Axes]
-        A row for each quantity: its distribution and its course.
+        One row per quantity: its distribution and its trace.
     """
     shown = quantities(ensemble, n_distances)
     rows = _new_traces(len(shown)) if axes is None else [list(row) for row in axes]
@@ -62,7 +61,7 @@ def plot_trace(
     arviz, data = _hand_over(shown)
     if _is_new(arviz):
         collection = _collection(arviz, data, rows, ["dist", "trace"])
-        off = {"ticklabels": False}  # ArviZ cannot set them in axes that it did not make
+        off = {"ticklabels": False}  # ArviZ cannot set them in axes that it did not create
         arviz.plot_trace_dist(
             data, plot_collection=collection, backend="matplotlib", compact=False, visuals=off
         )
@@ -89,16 +88,16 @@ def plot_rank(
 ) -> list[Axes]:
     """Draw the ranks of each chain's draws among all draws (Vehtari et al. 2021).
 
-    Where chains agree, the ranks of each are even: bars that all have the height of the dashed
-    line with ArviZ 0.x, and lines that stay near zero (the difference of their cumulative share
-    from an even one) with ArviZ 1.x.
+    Where chains agree, the ranks of each are uniform: bars at the height of the dashed line with
+    ArviZ 0.x, lines near zero (the difference of their cumulative distribution from a uniform one)
+    with ArviZ 1.x.
 
     Parameters
     ----------
     ensemble, n_distances
-        As in `plot_trace`, of the same quantities.
+        As in `plot_trace`, with the same quantities.
     axes : sequence of matplotlib Axes, optional
-        Where to draw, one for each quantity; default a new figure.
+        Where to draw, one per quantity; by default a new figure.
 
     Returns
     -------
@@ -130,7 +129,7 @@ def plot_rank(
 
 
 def quantities(ensemble: Ensemble, n_distances: int = 3) -> dict[str, Floats]:
-    """What is looked at of the draws, by its name: (chains, draws) each.
+    """The quantities shown, by name, each of shape (chains, draws).
 
     The log posterior (or another statistic) and the parameters where the ensemble has them, the
     size of the map (the root mean square distance of points from their centre), and the distances
@@ -139,12 +138,12 @@ def quantities(ensemble: Ensemble, n_distances: int = 3) -> dict[str, Floats]:
     labels, counts = np.unique(ensemble.chains, return_counts=True)
     if counts.min() < counts.max():
         raise InputError(
-            f"these plots want chains of equal length, and these have {counts.tolist()} draws; "
-            "choose draws with [...] first."
+            f"these plots need chains of equal length, and these have {counts.tolist()} draws; "
+            "select draws with [...] first."
         )
     if counts[0] < _FEWEST:
         raise InputError(
-            f"chains of {counts[0]} draws are too short to look at; {_FEWEST} is the least."
+            f"chains of {counts[0]} draws are too short; at least {_FEWEST} are needed."
         )
     rows = np.argsort(ensemble.chains, kind="stable").reshape(len(labels), -1)
     shown = {_WORDS.get(k, k): column[rows] for k, column in ensemble.statistics.items()}
@@ -171,7 +170,7 @@ def _worst_distances(ensemble: Ensemble, rows: Any, count: int) -> dict[str, Flo
 
 
 def _hand_over(shown: dict[str, Floats]) -> tuple[Any, Any]:
-    """ArviZ, and the quantities as it wants them, under numbers: names may be anything."""
+    """ArviZ, and the quantities in its format, numbered because names may be anything."""
     data = to_arviz({f"q{k}": values for k, values in enumerate(shown.values())}, {}, {}, {})
     return import_module("arviz"), data
 
@@ -182,7 +181,7 @@ def _is_new(arviz: Any) -> bool:
 
 @contextmanager
 def _older_ways() -> Iterator[None]:
-    """Bear with ArviZ 0.x, which calls Matplotlib in ways that are going to end."""
+    """Silence the deprecation warnings of Matplotlib that ArviZ 0.x causes."""
     from matplotlib import MatplotlibDeprecationWarning
 
     with warnings.catch_warnings():
@@ -238,11 +237,11 @@ def _new_ranks(count: int) -> list[Axes]:
 
 def _check(fits: bool, count: int, what: str) -> None:
     if not fits:
-        raise InputError(f"there are {count} quantities to draw; give {count} {what}.")
+        raise InputError(f"there are {count} quantities to draw; pass {count} {what}.")
 
 
 def _entitle(ax: Axes, name: str) -> None:
-    """Put the name where ArviZ put its own, in small letters."""
+    """Replace ArviZ's title by the name, in small letters."""
     ax.set_title("")
     ax.set_title(name, fontsize=8, loc="left")
     ax.set_xlabel("")

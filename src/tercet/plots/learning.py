@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Learning(NamedTuple):
-    """The mean of several learning curves, and a band that holds most of them."""
+    """The mean of several learning curves, and a band that contains most of them."""
 
     answers: Floats  # (m,)
     mean: Floats
@@ -30,7 +30,7 @@ def plot_learning(
     curves: Mapping[str, Sequence[Any]],
     *,
     level: float = 0.8,
-    ylabel: str = "accuracy on answers held out",
+    ylabel: str = "accuracy on held-out answers",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the score against the number of answers: the mean over repeats, and a band.
@@ -38,23 +38,23 @@ def plot_learning(
     Parameters
     ----------
     curves : mapping of str to sequence
-        For each label its repeats: the ``curve`` of an `ActiveLoop`, or the loop itself.
+        The repeats of each label: the ``curve`` of an `ActiveLoop`, or the loop itself.
     level : float
-        Share of the repeats, the middle ones, that the band holds at each number of answers.
+        Central share of the repeats that the band contains at each number of answers.
     ylabel : str
-        What the score is.
+        Name of the score.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
     matplotlib Axes
     """
     if not curves:
-        raise InputError("there are no learning curves to draw; give a dict of lists of curves.")
+        raise InputError("there are no learning curves to draw; pass a dict of lists of curves.")
     for label, repeats in curves.items():
         if isinstance(repeats, ActiveLoop) or any(isinstance(each, Record) for each in repeats):
-            raise InputError(f"{label!r} needs a list of curves; put a single one into brackets.")
+            raise InputError(f"{label!r} needs a list of curves; put a single one in brackets.")
         if not len(repeats):
             raise InputError(f"{label!r} has no curve; run its loop first.")
     shown = {label: learning(repeats, level) for label, repeats in curves.items()}
@@ -70,10 +70,9 @@ def plot_learning(
 
 
 def learning(repeats: Sequence[Any], level: float = 0.8) -> Learning:
-    """Work out what `plot_learning` draws of one label; see there.
+    """Compute what `plot_learning` draws for one label.
 
-    Curves that were scored at different numbers of answers are interpolated, where all have begun
-    and none has ended.
+    Curves scored at different numbers of answers are interpolated over their common range.
     """
     if not 0.0 < level < 1.0:
         raise InputError(f"level must lie between 0 and 1, such as 0.8, got {level!r}.")
@@ -82,7 +81,7 @@ def learning(repeats: Sequence[Any], level: float = 0.8) -> Learning:
         raise InputError("one of the curves is empty; run its loop first.")
     tables = [np.array([(r.n_answers, r.score) for r in curve], dtype=float) for curve in curves]
     if any(np.isnan(t).any() for t in tables):
-        raise InputError("a curve has rounds without a score; give its loop score=.")
+        raise InputError("a curve has rounds without a score; pass score= to its loop.")
     first, last = max(t[0, 0] for t in tables), min(t[-1, 0] for t in tables)
     answers = np.unique(np.concatenate([t[:, 0] for t in tables]))
     answers = answers[(answers >= first) & (answers <= last)]
@@ -92,7 +91,7 @@ def learning(repeats: Sequence[Any], level: float = 0.8) -> Learning:
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(values, [tail, 1.0 - tail], axis=0)
     mean = values.mean(axis=0)
-    # With few repeats the mean may lie outside of their middle.
+    # With few repeats the mean may lie outside the band.
     return Learning(answers, mean, np.minimum(low, mean), np.maximum(high, mean))
 
 
@@ -110,22 +109,22 @@ def plot_plan(
     ylabel: str = "precision",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the precision that numbers of answers lead to, and how many a target needs.
+    """Draw precision against the number of answers, and the number that a target needs.
 
     Parameters
     ----------
     answers : (k,) array
         Numbers of answers, increasing.
     median, low, high : (k,) array
-        Of the precision over simulated experiments, and the ends of a band.
+        Precision over simulated experiments: its median, and the limits of a band.
     target : float, optional
-        The wanted precision.
+        The desired precision.
     needed : float, or (value, low, high), optional
-        How many answers it needs, and an interval for that.
+        How many answers the target needs, with an interval.
     ylabel : str
-        What the precision is.
+        Name of the measure of precision.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -137,7 +136,7 @@ def plot_plan(
         if column.ndim != 1 or column.shape != values["answers"].shape or not len(column):
             raise InputError(
                 "answers, median, low and high must be lists of the same length, got shape "
-                f"{column.shape} of {what} and {values['answers'].shape} of answers."
+                f"{column.shape} for {what} and {values['answers'].shape} for answers."
             )
     m, centre, bottom, top = values.values()
     if (m <= 0).any():

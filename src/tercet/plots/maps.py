@@ -25,8 +25,8 @@ MARKERS = ("o", "s", "^", "D")  # of groups: the next one when the colours are u
 _SIDE = 6.0  # inches, of a map
 _PANEL, _WIDEST = 3.2, 14.0  # inches: of one map among several, and of all of them
 _ROW, _TALLEST = 0.17, 12.0  # inches: of a named interval, and of all of them
-_MARGIN = 1.2  # how much wider than what they hold the maps of pairs are
-_MOST = 0.95  # share of the ellipses that they hold
+_MARGIN = 1.2  # size of the frames of maps of pairs, relative to their contents
+_MOST = 0.95  # share of the ellipses inside the frames
 
 
 def plot_map(
@@ -40,29 +40,29 @@ def plot_map(
 ) -> Axes:
     """Draw two dimensions of an embedding, or of an ensemble, as a map.
 
-    More than two dimensions are first turned to the principal axes of the (mean) map, the widest
-    first: one rotation, the same for all draws, which changes no distance.
+    More than two dimensions are first rotated to the principal axes of the (mean) map, in order of
+    decreasing variance: one rotation for all draws, which changes no distance.
 
-    In an SVG file every point, ellipse or interval, and name is an element of its own, with the id
+    In an SVG file every point, ellipse or interval, and name is a separate element with the id
     ``object-{i}``, ``ellipse-{i}`` and ``name-{i}``.
 
     Parameters
     ----------
     embedding : (n, d) array, or Ensemble
-        With d = 1 the points lie on a line. Of an ensemble the points' means are drawn, each with
-        an ellipse, or on a line an interval below it, that says how sure it is.
+        With d = 1 the points lie on a line. For an ensemble, the mean position of each point is
+        drawn with a credible ellipse, or on a line with an interval below it.
     names : sequence of str, optional
-        Written beside the points; by default the ensemble's, if it has names. Long ones are cut,
-        and those without room are left out: nothing is covered. They are placed for the size that
-        the axes have now, so make titles and other axes of the figure first.
+        Written beside the points; by default the ensemble's names. Long ones are shortened, and
+        those without space are left out, so that nothing overlaps. They are placed for the current
+        size of the axes, so add titles and other axes of the figure first.
     groups : (n,) array, optional
-        One colour for each distinct value, in their order; of more than seven, shapes differ too.
+        One colour for each distinct value, in sorted order; beyond seven, markers differ too.
     level : float
-        Share of a point's distribution that its ellipse or interval holds.
+        Probability content of the ellipses or intervals.
     dimensions : pair of int
         Which two of more than two dimensions to show, from 0.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def plot_pairs(
 ) -> list[Axes]:
     """Draw a map of every pair of dimensions, all on the same scale.
 
-    The dimensions are the principal axes of the (mean) map, as in `plot_map`: the first is the
-    widest. The frames hold all points; a few ellipses that are far larger than the others may reach
-    out of them. In an SVG file the ids have the dimensions at their end: ``object-{i}-{x}-{y}``.
+    The dimensions are the principal axes of the (mean) map, as in `plot_map`. The frames contain
+    all points; a few ellipses far larger than the others may extend beyond them. In an SVG file
+    the ids end with the dimensions: ``object-{i}-{x}-{y}``.
 
     Parameters
     ----------
@@ -106,12 +106,12 @@ def plot_pairs(
     names, groups, level
         As in `plot_map`; names are written where they fit.
     axes : sequence of d(d − 1)/2 matplotlib Axes, optional
-        Where to draw; default a new figure with the maps as the lower half of a square.
+        Where to draw; by default a new figure, the maps forming a lower triangle.
 
     Returns
     -------
     list of matplotlib Axes
-        For the dimensions (0, 1), (0, 2), (1, 2), (0, 3) ..., across and up.
+        For the dimensions (0, 1), (0, 2), (1, 2), (0, 3) ..., horizontal and vertical.
     """
     space = read_space(embedding, names, level)
     pairs = _pairs(space)
@@ -119,7 +119,7 @@ def plot_pairs(
     drawn = _new_half(pairs) if axes is None else list(axes)
     if len(drawn) != len(pairs):
         raise InputError(
-            f"{space.n_components} dimensions have {len(pairs)} pairs; give as many axes, got "
+            f"{space.n_components} dimensions have {len(pairs)} pairs; pass as many axes, got "
             f"{len(drawn)}."
         )
     maps = [view(space, level, pair) for pair in pairs]
@@ -160,7 +160,7 @@ def _pairs(space: Space) -> list[tuple[int, int]]:
 
 
 def _reach(shown: Map) -> float:
-    """How far points and most of the ellipses reach from the middle of the points."""
+    """How far points and most of the ellipses extend from the middle of the points."""
     middle = 0.5 * (shown.points.min(axis=0) + shown.points.max(axis=0))
     away = np.abs(shown.points - middle)
     reach = float(away.max()) or 1.0
@@ -179,7 +179,7 @@ def _extent(shapes: Ellipses) -> Floats:
 
 
 def _height(shown: Map) -> float:
-    """Inches of a new figure: on a line with names, every name has its row."""
+    """Height of a new figure in inches: on a line, every name has its own row."""
     if shown.names is None or shown.intervals is None:
         return _SIDE
     return min(0.6 + _ROW * len(shown.points), _TALLEST)
@@ -191,7 +191,7 @@ def _around(values: Floats, reach: float) -> tuple[float, float]:
 
 
 def _title(dimension: int, share: float) -> str:
-    return f"dimension {dimension + 1}: {share:.0%} of the spread"
+    return f"dimension {dimension + 1} ({share:.0%} of the variance)"
 
 
 # --- drawing ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def _draw_ellipses(ax: Axes, shapes: Ellipses, colours: Sequence[str], suffix: s
             gid=f"ellipse-{i}{suffix}",
         )
         ax.add_artist(patch)
-    extent = _extent(shapes)  # all at once: add_patch would work it out for each, slowly
+    extent = _extent(shapes)  # all at once: add_patch would compute it for each, slowly
     ax.update_datalim(np.vstack([shapes.centres - extent, shapes.centres + extent]))
 
 
@@ -246,7 +246,7 @@ def _settle(ax: Axes) -> None:
 
 
 def _new_half(pairs: Sequence[tuple[int, int]]) -> list[Axes]:
-    """Axes of a new figure, one for each pair, across and up."""
+    """Axes of a new figure, one per pair, in a lower triangle."""
     count = pairs[-1][1]
     size = min(_PANEL * count, _WIDEST) if count > 1 else _SIDE
     figure = new_figure(size, size)
@@ -254,7 +254,7 @@ def _new_half(pairs: Sequence[tuple[int, int]]) -> list[Axes]:
     return [figure.add_subplot(grid[y - 1, x]) for x, y in pairs]
 
 
-# --- what is shown: points, ellipses or intervals along chosen dimensions -----------------------
+# --- points, ellipses or intervals along chosen dimensions --------------------------------------
 
 
 _LANE = 0.025  # between two rows of intervals below a line, as a share of its length
@@ -267,11 +267,11 @@ class Map(NamedTuple):
     names: Sequence[str] | None
     ellipses: Ellipses | None = None
     intervals: Floats | None = None  # (n, 3): from, to, and height, which is below the line
-    spread: tuple[float, float] | None = None  # shares of it, where there are other dimensions
+    spread: tuple[float, float] | None = None  # shares of variance, with more than 2 dimensions
 
 
 class Space(NamedTuple):
-    """Points of any dimension as they are shown, and how sure they are."""
+    """Points of any dimension, and their uncertainty."""
 
     points: Floats  # (n, d)
     names: Sequence[str] | None
@@ -290,12 +290,12 @@ def lay_out(
     level: float = 0.95,
     dimensions: tuple[int, int] = (0, 1),
 ) -> Map:
-    """Work out what `plot_map` draws, without drawing it; see there."""
+    """Compute what `plot_map` draws."""
     return view(read_space(embedding, names, level), level, dimensions)
 
 
 def read_space(embedding: ArrayLike | Ensemble, names: Sequence[str] | None, level: float) -> Space:
-    """Check an embedding, or an ensemble, and turn more than two dimensions for showing."""
+    """Check an embedding or an ensemble, and rotate more than two dimensions."""
     ensemble = embedding if isinstance(embedding, Ensemble) else None
     X = np.asarray(embedding if ensemble is None else ensemble.point_mean(), dtype=np.float64)
     if X.ndim != 2 or X.shape[1] < 1:
@@ -314,10 +314,10 @@ def read_space(embedding: ArrayLike | Ensemble, names: Sequence[str] | None, lev
 
 
 def principal_axes(points: ArrayLike) -> Floats:
-    """The rotation (d, d) to the principal axes of points (n, d), the widest first.
+    """The rotation (d, d) to the principal axes of points (n, d), largest variance first.
 
-    ``points @ principal_axes(points)`` is the same map, seen so that its first dimension has the
-    largest variance. Each axis points to where its farthest point is.
+    ``points @ principal_axes(points)`` is the rotated map. Each axis points towards its farthest
+    point.
     """
     X = np.asarray(points, dtype=np.float64)
     centred = X - X.mean(axis=0)
@@ -328,7 +328,7 @@ def principal_axes(points: ArrayLike) -> Floats:
 
 
 def view(space: Space, level: float, dimensions: tuple[int, int]) -> Map:
-    """What is seen of a space along two of its dimensions."""
+    """Two dimensions of a space."""
     X, names, covariance, interval = space
     d = space.n_components
     shown = list(dimensions)
@@ -352,10 +352,10 @@ def view(space: Space, level: float, dimensions: tuple[int, int]) -> Map:
 
 
 def _in_lanes(interval: Floats, order: Floats | None) -> Floats:
-    """Intervals (n, 2) with, as a third column, how far below the line each is drawn.
+    """Intervals (n, 2) with their height, below the line, as a third column.
 
-    With an order (n,) each has a row of its own, where there is room for a name; otherwise it goes
-    into the first row that is free.
+    With an order (n,) each has its own row, with space for a name; otherwise it is put into the
+    first free row.
     """
     n, length = len(interval), float(interval.max() - interval.min())
     below = np.empty(n)
@@ -375,22 +375,21 @@ def _in_lanes(interval: Floats, order: Floats | None) -> Floats:
 
 
 MOST_NAMES = 60  # objects whose names are written beside their rows
-_DRAWS = 200  # that are looked at: the mean of a distance needs no more
+_DRAWS = 200  # draws used: enough for the mean of a distance
 _ROW_OF_NAMES = 0.16  # inches, of a row with a name
 
 
 class Distances(NamedTuple):
-    """What the heat map shows."""
+    """Contents of the heat map."""
 
     mean: Floats  # (n, n), over the draws, objects in their own order
     order: NDArray[np.int64]  # (n,): the objects from top to bottom and from left to right
 
 
 def expected_distances(ensemble: Ensemble) -> Distances:
-    """Mean distances over (evenly spaced) draws, and an order that puts like beside like.
+    """Mean distances over (evenly spaced) draws, and an order that places near objects together.
 
-    The order is that of the leaves of a tree by average linkage, turned so that neighbours in it
-    are as near to each other as the tree allows (Bar-Joseph, Gifford and Jaakkola 2001).
+    The optimal leaf order of average-linkage clustering (Bar-Joseph, Gifford and Jaakkola 2001).
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist, squareform
@@ -400,7 +399,7 @@ def expected_distances(ensemble: Ensemble) -> Distances:
     for draw in draws:
         mean += pdist(draw)
     mean /= len(draws)
-    # The best turn of the branches takes the third power of the objects in time.
+    # The optimal order takes time cubic in the number of objects.
     tree = linkage(mean, "average", optimal_ordering=ensemble.n_objects <= 10 * MOST_NAMES)
     return Distances(squareform(mean), leaves_list(tree).astype(np.int64))
 
@@ -408,19 +407,19 @@ def expected_distances(ensemble: Ensemble) -> Distances:
 def plot_distances(
     ensemble: Ensemble, names: Sequence[str] | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the expected distances of all pairs of objects, whatever the number of dimensions.
+    """Draw the expected distances of all pairs of objects as a heat map.
 
-    Dark is near. Objects stand in the order of a hierarchical clustering, so that groups of alike
-    objects are dark squares along the diagonal.
+    Dark is near. Objects are ordered by hierarchical clustering, so that groups of similar objects
+    are dark squares along the diagonal.
 
     Parameters
     ----------
     ensemble : Ensemble
         Of points.
     names : sequence of str, optional
-        By default the ensemble's. Written beside the rows, of at most 60 objects.
+        By default the ensemble's. Written beside the rows, for up to 60 objects.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -445,5 +444,5 @@ def plot_distances(
     if names is not None and n <= MOST_NAMES:
         texts = [drawable(names[i], LONGEST) for i in order]
         ax.set_yticks(range(n), texts, fontsize=8.0, fontfamily=families(texts))
-    ax.set_xlabel(f"expected distance: dark is 0, bright is {mean.max():.3g}")
+    ax.set_xlabel(f"expected distance (dark: 0, bright: {mean.max():.3g})")
     return ax

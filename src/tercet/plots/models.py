@@ -1,4 +1,4 @@
-"""Models beside each other, and dimensions beside each other."""
+"""Comparisons of models, and of dimensions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ _CLOSE, _WORSE = COLOURS[0], "0.55"
 
 
 def plot_models(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw by how much each model's log-loss is above the best one's, ± 2 standard errors.
+    """Draw the difference between each model's log-loss and the best one's, ± 2 standard errors.
 
-    The best is at the top. Models that are clearly worse are grey; the numbers at the right are
-    stacking weights. Models without a likelihood have no place here: see their accuracy in the
-    table.
+    The best is at the top. Models that are clearly worse are grey; the numbers on the right are
+    stacking weights. Models without a likelihood are not shown; the table has their accuracy.
 
     Parameters
     ----------
     comparison : Comparison
         From `compare_models`.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -45,7 +44,7 @@ def plot_models(comparison: Comparison, ax: Axes | None = None) -> Axes:
         _draw_model(ax, place, score, _WORSE if worse else _CLOSE)
     ax.set_yticks(range(len(shown)), [drawable(score.model) for score in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlabel("log-loss per answer above that of the best, ± 2 standard errors")
+    ax.set_xlabel("difference in log-loss per answer from the best model, ± 2 standard errors")
     ax.text(1.02, 1.0, "weight", transform=ax.transAxes, va="bottom", fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -77,7 +76,7 @@ _WIDTH, _HEIGHT = 3.1, 3.0  # of a panel, in inches
 
 
 class MeasuredCurve(NamedTuple):
-    """Something that was measured in some of the dimensions."""
+    """A measure in each dimension where it was computed."""
 
     name: str
     dimensions: list[int]
@@ -87,12 +86,12 @@ class MeasuredCurve(NamedTuple):
 
 
 _FROM_CHAINS = ("left_out", "posterior")
-# Title, and what it shows: name for a legend and field of a row.
+# Title, and its curves: label in the legend and field of a row.
 _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("accuracy on left-out answers", (("", "accuracy"),)),
+    ("accuracy on held-out answers", (("", "accuracy"),)),
     (
-        "log-loss on left-out answers",
-        (("cross-validated", "log_loss"), ("one left out", "left_out")),
+        "log-loss on held-out answers",
+        (("cross-validation", "log_loss"), ("leave-one-out", "left_out")),
     ),
     ("average uncertainty", (("bootstrap", "bootstrap"), ("posterior", "posterior"))),
     ("training loss", (("", "training_loss"),)),
@@ -100,7 +99,7 @@ _PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 
 def measured_panels(estimate: DimensionEstimate) -> list[tuple[str, list[MeasuredCurve]]]:
-    """The panels that have something to show, each a title and its curves."""
+    """The panels with data, each a title and its curves."""
     panels = []
     for title, fields in _PANELS:
         curves = []
@@ -129,16 +128,16 @@ def plot_dimension(
 ) -> list[Axes]:
     """Draw accuracy, log-loss, average uncertainty and training loss against the dimension.
 
-    Bars are one standard error. The grey line is the recommended dimension; there is none where
-    the answers do not tell. A hollow point is from chains that ended in different maps. What was
-    not measured (``thorough=False``) is left out.
+    Error bars are one standard error. The grey line is the recommended dimension; there is none
+    where the answers do not decide. Hollow points are from chains that did not agree. Measures
+    that were not computed (``thorough=False``) are not shown.
 
     Parameters
     ----------
     estimate : DimensionEstimate
         From `tercet.estimate_dimension`.
     axes : sequence of matplotlib Axes, optional
-        Where to draw, one for each panel; default a new figure with all of them side by side.
+        Where to draw, one per panel; by default a new figure with all of them side by side.
 
     Returns
     -------
@@ -148,8 +147,8 @@ def plot_dimension(
     drawn = _new_row(len(panels)) if axes is None else list(axes)
     if len(drawn) != len(panels):
         raise InputError(
-            f"there are {len(panels)} panels to draw, {_listing(panels)}; give as many axes, got "
-            f"{len(drawn)}."
+            f"there are {len(panels)} panels to draw, {', '.join(title for title, _ in panels)}; "
+            f"pass as many axes, got {len(drawn)}."
         )
     tried = [row.dimension for row in estimate.rows]
     for ax, (title, curves) in zip(drawn, panels, strict=True):
@@ -193,7 +192,3 @@ def _new_row(count: int) -> list[Axes]:
     figure = new_figure(_WIDTH * count, _HEIGHT)
     panels: list[Axes] = list(figure.subplots(1, count, squeeze=False, sharex=True)[0])
     return panels
-
-
-def _listing(panels: list[tuple[str, list[MeasuredCurve]]]) -> str:
-    return ", ".join(title for title, _ in panels)

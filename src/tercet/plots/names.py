@@ -1,4 +1,4 @@
-"""Names beside points: as many as fit without covering anything."""
+"""Names beside points: as many as fit without overlap."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tercet.plots.axes import LONGEST, drawable, families
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = 8.0  # of the letters, in points, like all lengths here
-_DOT = 2.6  # half the width of a point and of the room around it
-_GAP = 0.8  # around a name
-_CLOSE = 40.0  # points nearer than this crowd each other
-_BESIDE = 4.0  # from a point to a name that stands right beside it
-_REACHES = (9.0, 14.0, 20.0, 27.0, 35.0, 45.0, 57.0, 70.0)  # to names that a line leads to
-_MANY, _FARTHEST = 60, 35.0  # of so many points no line is longer: they would be a mess
+SIZE = 8.0  # font size, in points, like all lengths here
+_DOT = 2.6  # half the width of a point with its margin
+_GAP = 0.8  # margin around a name
+_CLOSE = 40.0  # distance below which points count as crowded
+_BESIDE = 4.0  # from a point to a name right beside it
+_REACHES = (9.0, 14.0, 20.0, 27.0, 35.0, 45.0, 57.0, 70.0)  # to names joined by a line
+_MANY, _FARTHEST = 60, 35.0  # with more points, lines are no longer than this, to limit clutter
 
-# Where a name may stand relative to its point, the first that is free: at a corner, then a side.
+# Offsets of a name from its point, in order of preference: corners, then sides.
 _BESIDES = np.array(
     [[1, 0.7], [-1, 0.7], [1, -0.7], [-1, -0.7], [0, 1.2], [0, -1.2], [1.2, 0], [-1.2, 0]]
 )
@@ -32,11 +32,11 @@ _AROUND = np.column_stack([np.cos(_TURNS), np.sin(_TURNS)]).round(9)
 
 
 class Place(NamedTuple):
-    """Where a name stands: its offset from the point, in points, and how far away that is."""
+    """Offset of a name from its point, in points."""
 
     right: float
     up: float
-    led: bool  # whether a line leads to it
+    led: bool  # whether a line joins the two
 
 
 def write_names(
@@ -48,17 +48,17 @@ def write_names(
     intervals: Floats | None = None,
     suffix: str = "",
 ) -> None:
-    """Write names beside points (n, 2), or beside their intervals, in a figure that is laid out.
+    """Write names beside points (n, 2), or beside their intervals, in a figure with final layout.
 
-    A name that would cover a point, another name or a line that leads to one is left out. Name i
-    has the gid ``name-{i}``, and a line that leads to it ``line-{i}``.
+    A name that would cover a point, another name or a line is left out. Name i has the gid
+    ``name-{i}``, and the line that joins it to its point ``line-{i}``.
 
     Parameters
     ----------
     intervals : (n, 3) array, optional
-        From, to and height of horizontal intervals: names stand at their ends.
+        From, to and height of horizontal intervals: names are placed at their ends.
     suffix : str
-        What the gids end with.
+        Appended to the gids.
     """
     texts = [drawable(name, LONGEST) for name in names]
     family = families(texts)
@@ -117,28 +117,28 @@ def _write(
         gid=gids[0],
         zorder=3,
     )
-    written.set_in_layout(False)  # it is inside: the layout need not ask
+    written.set_in_layout(False)  # it is inside the axes
     if written.arrow_patch is not None:
         written.arrow_patch.set_gid(gids[1])
 
 
-# --- finding room -----------------------------------------------------------------------------
+# --- finding space ----------------------------------------------------------------------------
 
 
 def find_places(
     points: Floats, sizes: Floats, inside: Floats, *, above: bool = False
 ) -> list[Place | None]:
-    """Find room for names of given widths and heights, sizes (n, 2), beside points (n, 2).
+    """Find space for names of given widths and heights, sizes (n, 2), beside points (n, 2).
 
-    The most crowded points choose first, and places beside points come before those that a line
-    leads to: that found room for most names. None where there is none.
+    The most crowded points come first, and places beside points before those joined by a line:
+    this order placed the most names. None where there is no space.
 
     Parameters
     ----------
     inside : (4,) array
-        Left, bottom, right and top of where names may be.
+        Left, bottom, right and top of the allowed area.
     above : bool
-        Whether names may only stand above their points.
+        Whether names may only be above their points.
     """
     n = len(points)
     reaches = [reach for reach in _REACHES if n <= _MANY or reach <= _FARTHEST]
@@ -165,10 +165,10 @@ def find_places(
 
 
 def find_ends(left: Floats, right: Floats, sizes: Floats, inside: Floats) -> list[Place | None]:
-    """Find room for names at the ends, left and right (n, 2), of horizontal intervals.
+    """Find space for names at the ends, left and right (n, 2), of horizontal intervals.
 
-    Intervals of the left half have their names to the right, the others to the left: in a
-    staircase that is where the room is.
+    Intervals in the left half have their names on the right, the others on the left: in a
+    staircase that is where the space is.
     """
     middle = 0.5 * (inside[0] + inside[2])
     boxes = np.hstack([left - 0.5, right + 0.5])
@@ -184,7 +184,7 @@ def find_ends(left: Floats, right: Floats, sizes: Floats, inside: Floats) -> lis
 
 
 def _boxes(point: Floats, offsets: Floats, size: Floats) -> Floats:
-    """Boxes (c, 4) of a name at offsets (c, 2) from its point: it grows away from there."""
+    """Boxes (c, 4) of a name at offsets (c, 2) from its point, extending away from it."""
     low = point + offsets + 0.5 * (np.sign(offsets) - 1.0) * size
     return np.hstack([low - _GAP, low + size + _GAP])
 
@@ -217,7 +217,7 @@ def _within(boxes: Floats, inside: Floats) -> Bools:
 
 
 def _overlap(boxes: Floats, others: Floats) -> Bools:
-    """Whether boxes (c, 4) and others (k, 4) have a place in common, (c, k)."""
+    """Whether boxes (c, 4) and others (k, 4) overlap, (c, k)."""
     left, bottom, right, top = boxes.T[:, :, None]
     return np.asarray(
         (left < others[:, 2])
@@ -230,8 +230,8 @@ def _overlap(boxes: Floats, others: Floats) -> Bools:
 def _crossed(lines: Floats, boxes: Floats) -> Bools:
     """Whether straight lines (c, 4), from and to, cross boxes (k, 4); (c, k).
 
-    A line is in a box between the last of the places where it comes in, over both coordinates,
-    and the first where it goes out (Kay and Kajiya 1986).
+    A line is inside a box between its last entry and its first exit over both coordinates (Kay and
+    Kajiya 1986).
     """
     start, step = lines[:, None, :2], lines[:, None, 2:] - lines[:, None, :2]
     step = np.where(step == 0.0, 1e-12, step)

@@ -1,4 +1,4 @@
-"""How well each observer agrees with the others or with a map."""
+"""Agreement of each observer with the others or with a map."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tercet.text import listing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_NAMES = 45  # observers whose names are written at the axis
+_MOST_NAMES = 45  # observers, up to which the axis has their names
 _ROW = 0.17  # inches
 _TALLEST = 10.0
 
 
 class Agreement(NamedTuple):
-    """Observers in the order in which they are drawn, the one who agrees most first."""
+    """Observers in the order in which they are drawn, highest agreement first."""
 
     names: list[str]
     agreement: Floats  # (k,)
@@ -42,27 +42,27 @@ def plot_observers(
     xlabel: str = "share of answers that agree",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw each observer's agreement with its interval, those who agree most at the top.
+    """Draw each observer's agreement with its interval, the highest at the top.
 
-    The grey line at ½ is what guessing gives. Of more than 45 observers only those that are
-    flagged are named, in the legend.
+    The grey line at ½ is chance level. With more than 45 observers only those that are flagged
+    are named, in the legend.
 
     Parameters
     ----------
     names : sequence of length k
         The observers.
     agreement : (k,) array
-        Share of an observer's answers that agree; NaN where it is not known.
+        Share of an observer's answers that agree; NaN where it is unknown.
     low, high : (k,) array, optional
-        Ends of an interval for it.
+        Limits of an interval.
     flagged : (k,) array of bool, optional
-        Observers to point at, such as those who look like guessing.
+        Observers to mark, such as those who may be guessing.
     typical : float, optional
-        What is usual, drawn as a dashed line.
+        Agreement of a typical observer, drawn as a dashed line.
     xlabel : str
-        What is agreed with.
+        Label of the axis.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def plot_observers(
 
 
 def _flagged(shown: Agreement) -> str:
-    """What the legend calls the flagged ones: by their names where the axis does not."""
+    """Label of the flagged observers in the legend, with names where the axis has none."""
     if len(shown.names) <= _MOST_NAMES:
         return "flagged"
     return drawable(f"flagged: {listing(shown.names, np.flatnonzero(shown.flagged), limit=4)}")
@@ -115,10 +115,7 @@ def rank_observers(
     high: ArrayLike | None = None,
     flagged: ArrayLike | None = None,
 ) -> Agreement:
-    """Put observers in the order in which `plot_observers` draws them.
-
-    Those whose agreement is not known are left out.
-    """
+    """Put observers in the order in which `plot_observers` draws them, without NaN."""
     values = np.asarray(agreement, dtype=np.float64)
     low_ = values if low is None else np.asarray(low, dtype=np.float64)
     high_ = values if high is None else np.asarray(high, dtype=np.float64)

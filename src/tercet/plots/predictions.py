@@ -1,4 +1,4 @@
-"""How good predictions are: reliability, risk and coverage, certainty, Shepard's diagram."""
+"""Quality of predictions: reliability, risk and coverage, certainty, Shepard diagram."""
 
 from __future__ import annotations
 
@@ -36,23 +36,24 @@ def plot_reliability(
     bins: int = 10,
     label: str | None = None,
 ) -> Axes:
-    """Draw the share of right predictions against their confidence, max(π, 1 − π).
+    """Draw the accuracy of predictions against their confidence, max(π, 1 − π).
 
-    On the diagonal a confidence of 80 % is right in 80 % of the cases; above it predictions are
-    too cautious, below it too bold. The area of a marker is the share of predictions in its bin.
+    On the diagonal, predictions with a confidence of 80 % are correct in 80 % of the cases; above
+    it they are underconfident, below it overconfident. The area of a marker is the share of
+    predictions in its bin.
 
     Parameters
     ----------
     probability : (m,) array
         Probability that the row is true, such as `Ensemble.triplet_probability`.
     truth : (m,) array of bool or ±1, optional
-        Default: every row is true.
+        By default every row is true.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure. Several calls may draw into the same axes.
+        Where to draw; by default a new figure. Several calls may draw into the same axes.
     bins : int
-        Of equal width, from ½ to 1; see `tercet.metrics.reliability_table`.
+        Number of bins of equal width from ½ to 1; see `tercet.metrics.reliability_table`.
     label : str, optional
-        What to call it in a legend.
+        Label in the legend.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def plot_reliability(
     ax.scatter(x, y, s=area, color=colour, zorder=3)
     ax.set_aspect("equal")
     ax.set_xlabel("confidence")
-    ax.set_ylabel("share right")
+    ax.set_ylabel("accuracy")
     if label is not None:
         ax.legend(frameon=False, loc="upper left")
     return ax
@@ -92,19 +93,19 @@ def plot_risk_coverage(
 ) -> Axes:
     """Draw the share of wrong predictions against the share of questions predicted.
 
-    The lower the curve, the better the ensemble knows what it does not know.
+    The lower the curve, the better confidence separates correct from wrong predictions.
 
     Parameters
     ----------
     curve : RiskCoverage, or mapping of str to RiskCoverage
         From `tercet.risk_coverage`; several by their names.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure. Several calls may draw into the same axes.
+        Where to draw; by default a new figure. Several calls may draw into the same axes.
     label : str, optional
-        What to call a single curve in a legend.
+        Label of a single curve in the legend.
     promise : Promise, optional
-        From `tercet.choose_threshold`: the promised error becomes a line, and what the curves
-        reach at the chosen threshold is marked.
+        From `tercet.choose_threshold`: the guaranteed error is drawn as a line, and the curves are
+        marked at the chosen threshold.
 
     Returns
     -------
@@ -119,20 +120,20 @@ def plot_risk_coverage(
             at = each.at(promise.threshold)
             ax.plot(*at, "o", color=colour, ms=7, mec="white", zorder=4)
     if promise is not None and not any(line.get_gid() == _PROMISE for line in ax.lines):
-        kind = "promised" if promise.threshold is not None else "cannot be promised"
+        kind = "guaranteed" if promise.threshold is not None else "cannot be guaranteed"
         text = f"at most {100 * promise.error:.3g} %: {kind}"
         ax.axhline(promise.error, color="0.4", lw=1, ls="--", zorder=1, gid=_PROMISE, label=text)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel("coverage: share predicted")
-    ax.set_ylabel("risk: share of these wrong")
+    ax.set_xlabel("coverage (share of questions predicted)")
+    ax.set_ylabel("risk (share of predictions wrong)")
     if promise is not None or any(curves):
         ax.legend(frameon=False, loc="upper left")
     return ax
 
 
 def _steps(curve: RiskCoverage) -> tuple[list[float], list[float]]:
-    """Coverage and risk where at least 1 % is predicted; below that the risk is all chance."""
+    """Coverage and risk where at least 1 % is predicted; below that the risk is mostly chance."""
     shown = np.flatnonzero(curve.coverage >= min(0.01, curve.coverage[-1]))
     return curve.coverage[shown].tolist(), curve.risk[shown].tolist()
 
@@ -157,15 +158,15 @@ def plot_uncertainty(
     Parameters
     ----------
     ensemble : Ensemble or Certainty
-        What `tercet.certainty` found is drawn as it is, with its own level and method.
+        The result of `tercet.certainty` is drawn with its own level and method.
     triplets : Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
-        The comparisons that were asked, drawn beside all that could be; with an Ensemble only.
+        The comparisons that were asked, as a second curve; with an Ensemble only.
     level : float, optional
-        Above which a comparison counts as certain, from ½ up to 1; by default 0.95.
+        Confidence above which a comparison counts as certain, from ½ up to 1; by default 0.95.
     method : {"paper", "joint", "vote"}, optional
         As in `Ensemble.triplet_probability`.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -174,18 +175,18 @@ def plot_uncertainty(
     if isinstance(ensemble, Certainty):
         if triplets is not None or level is not None or method is not None:
             raise InputError(
-                "a Certainty is drawn as it is; give the ensemble to choose triplets, level or "
-                "method."
+                "a Certainty has its own level and method; pass the ensemble to choose triplets, "
+                "level or method."
             )
         every, asked, level = ensemble.curve, None, ensemble.level
     else:
         level = 0.95 if level is None else level
-        every, asked = _look(ensemble, triplets, level, method)
-    all_of_them = every.counted == every.in_all
-    sample = "" if all_of_them else f" ({_many(every.counted)} of them, at random)"
+        every, asked = _shares(ensemble, triplets, level, method)
+    is_all = every.counted == every.in_all
+    sample = "" if is_all else f" (random sample of {_many(every.counted)})"
     curves = {f"all {_many(every.in_all)} comparisons{sample}": every}
     if asked is not None:
-        curves[f"the {_many(asked.counted)} that were asked"] = asked
+        curves[f"the {_many(asked.counted)} asked"] = asked
     ax = new_axes(6.0, 4.5) if ax is None else ax
     ax.axvline(level, color="0.8", lw=1, zorder=1)
     for (name, curve), colour, line in zip(curves.items(), COLOURS, ("-", "--"), strict=False):
@@ -195,15 +196,15 @@ def plot_uncertainty(
     ax.set_xlim(0.5, 1.0)
     ax.set_ylim(0.0, 1.03)
     ax.set_xlabel("confidence, max(π, 1 − π)")
-    ax.set_ylabel("share of comparisons above it")
+    ax.set_ylabel("share of comparisons with higher confidence")
     ax.legend(frameon=False, loc="lower left", fontsize=9)
     return ax
 
 
-def _look(
+def _shares(
     ensemble: Ensemble, triplets: Any, level: float, method: str | None
 ) -> tuple[Shares, Shares | None]:
-    """The shares of all comparisons, and of those that were asked."""
+    """Shares by confidence of all comparisons, and of those that were asked."""
     thinned = thin(ensemble)
     rows, _ = choose_comparisons(ensemble.n_objects)
     every = shares_of(thinned.triplet_probability(rows, method), level)
@@ -217,13 +218,13 @@ def _many(count: int) -> str:
     return f"{count:,}".replace(",", " ")
 
 
-# --- answers against distances, after Shepard ---------------------------------------------------
+# --- Shepard diagram: answers against distances -------------------------------------------------
 
 
 _TABLE = 2**22  # distances held at a time
 _TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000)
 _FARTHEST = 1000.0  # ratios above this are drawn there
-_RUG = 3000  # answers of which each is a mark; more would be one black bar
+_RUG = 3000  # answers drawn as single ticks; more would be one black bar
 
 
 class Shepard(NamedTuple):
@@ -236,7 +237,7 @@ class Shepard(NamedTuple):
     share: Floats  # (bins,) of the answers that agree
     low: Floats  # (bins,), of a 95 % interval
     high: Floats
-    expected: Floats | None  # (bins,): the share that the model expects
+    expected: Floats | None  # (bins,): the share predicted by the model
 
 
 def plot_shepard(
@@ -246,20 +247,20 @@ def plot_shepard(
     bins: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how often answers agree with the map, by how different its two distances are.
+    """Draw how often answers agree with the map, against the ratio of its two distances.
 
-    Shepard's (1962) diagram holds dissimilarities against fitted distances. Answers to triplets
-    have no dissimilarity, only an order of two distances. So across is the ratio of the two
-    distances in the map, the longer over the shorter, which no scaling of the map changes, and up
-    is the share of answers that put them in the same order: about ½ where the distances are equal,
-    rising to 1 less the errors that people make where anybody would see it. Points are groups of
-    about as many answers each, with 95 % intervals (of the beta distribution, Jeffreys' prior)
-    that take answers as independent. The line is what the model expects of these answers. Ticks at
-    the bottom are answers that contradict the map, ticks at the top those that agree (of many a
-    random choice, the same share of both).
+    Shepard's (1962) diagram plots dissimilarities against fitted distances. Answers to triplets
+    have no dissimilarity, only an order of two distances. So the horizontal axis is the ratio of
+    the two distances in the map, the longer over the shorter, which does not depend on scale, and
+    the vertical axis is the share of answers that put them in the same order: about ½ where the
+    distances are equal, rising to 1 less the lapse rate where the difference is obvious. Points
+    are groups of about equally many answers, with 95 % intervals (of the beta distribution,
+    Jeffreys' prior) that take answers as independent. The line is the model's prediction for these
+    answers. Ticks at the bottom are answers that contradict the map, ticks at the top those that
+    agree (a random sample if there are many, the same share of both).
 
-    A map that was fitted to these answers agrees with them more often than with new ones: where it
-    is unsure the points lie above the line. Whether the model is right is told by new answers.
+    A map agrees with the answers it was fitted to more often than with new ones: where it is
+    uncertain, the points lie above the line. To check the model, use held-out answers.
 
     Parameters
     ----------
@@ -268,9 +269,9 @@ def plot_shepard(
     triplets : Triplets, or (m, 3) or (m, 4) array of numbers or names
         The answers; weights count.
     bins : int
-        How many groups.
+        Number of groups.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -291,15 +292,15 @@ def plot_shepard(
     ticks = [tick for tick in _TICKS if tick <= ax.get_xlim()[1]]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_xticks([], minor=True)
-    ax.set_xlabel("longer distance over shorter distance, in the map")
-    ax.set_ylabel("share of answers that agree")
+    ax.set_xlabel("ratio of the two distances in the map (longer / shorter)")
+    ax.set_ylabel("share of answers that agree with the map")
     if shown.expected is not None:
         ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.06))
     return ax
 
 
 def shepard(embedding: Ensemble | ArrayLike, triplets: Any, bins: int = 10) -> Shepard:
-    """Work out what `plot_shepard` draws; see there."""
+    """Compute what `plot_shepard` draws."""
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}.")
     answers = as_triplets(triplets)
@@ -349,7 +350,7 @@ def _numbers(ensemble: Ensemble, answers: Triplets) -> Index:
 
 
 def _expected(embedding: Any, answers: Triplets, turned: Any) -> Floats | None:
-    """Probability (m,), by the model, of the answer that the map gives; turned where it is far."""
+    """Model probability (m,) of the answer that the map predicts; turned where it is far."""
     if not isinstance(embedding, Ensemble) or embedding.model is None:
         return None
     if not embedding.model.is_probability:
@@ -374,5 +375,5 @@ def _draw_rug(ax: Axes, shown: Shepard) -> None:
             mew=0.7,
             zorder=1,
             transform=ax.get_xaxis_transform(),
-            label="answers against the map" if value == 0.0 else None,
+            label="answers that contradict the map" if value == 0.0 else None,
         )

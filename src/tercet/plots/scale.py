@@ -1,4 +1,4 @@
-"""Perceptual scales with their intervals, and how well they fit."""
+"""Perceptual scales with their intervals, and their goodness of fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ScaleCurve(NamedTuple):
     """What is shown of one scale."""
 
     label: str | None
-    x: Floats  # (n,): the stimuli, moved aside a little where several scales are shown
+    x: Floats  # (n,): the stimuli, shifted slightly where several scales are shown
     values: Floats  # (n,)
     interval: Floats  # (n, 2)
 
@@ -42,11 +42,11 @@ def plot_scale(
     Parameters
     ----------
     scale : PerceptualScale, or dict of labels to PerceptualScale
-        Several groups, conditions or observers in one picture, as `scales_by_observer` returns.
+        Several groups, conditions or observers in one plot, as `scales_by_observer` returns.
     level, kind
         Of the intervals, as in `PerceptualScale.interval`.
     ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     """
     curves = scale_curves(scale, level, kind)
     ax = new_axes() if ax is None else ax
@@ -74,18 +74,18 @@ def plot_scale(
 def plot_residuals(
     goodness: GoodnessOfFit, *, axes: Sequence[Axes] | None = None
 ) -> Sequence[Axes]:
-    """Draw the sorted residuals in their envelope, and the runs beside the simulated ones.
+    """Draw the sorted residuals with their envelope, and the observed and simulated runs.
 
     Parameters
     ----------
     goodness : GoodnessOfFit
     axes : two matplotlib Axes, optional
-        Where to draw; default a new figure.
+        Where to draw; by default a new figure.
     """
     if axes is None:
         axes = list(new_figure(9.0, 4.2).subplots(1, 2))
     if len(axes) != 2:
-        raise InputError(f"plot_residuals draws into two axes, got {len(axes)}.")
+        raise InputError(f"plot_residuals needs two axes, got {len(axes)}.")
     left, right = axes
     share = (np.arange(goodness.n_answers) + 0.5) / goodness.n_answers
     low, high = goodness.envelope.T
@@ -96,21 +96,21 @@ def plot_residuals(
         color=COLOURS[0],
         alpha=0.25,
         lw=0,
-        label=f"{goodness.level:.0%} simulated",
+        label=f"{goodness.level:.0%} envelope (simulated)",
     )
-    left.plot(goodness.residuals, share, ".", ms=2.5, color=COLOURS[6], label="answers")
+    left.plot(goodness.residuals, share, ".", ms=2.5, color=COLOURS[6], label="observed")
     left.set_xlabel("deviance residual")
-    left.set_ylabel("share of answers below")
+    left.set_ylabel("cumulative share of answers")
     left.legend(frameon=False, fontsize=8, loc="upper left", markerscale=3)
     runs = goodness.simulated_runs
     width = max(1, round(float(np.ptp(runs)) / 25))
     bins = np.arange(runs.min() - 0.5, runs.max() + width + 0.5, width)
     right.hist(runs, bins.tolist(), color=COLOURS[0], alpha=0.5, label="simulated")
     right.axvline(
-        goodness.runs, color=COLOURS[1], lw=2, label=f"answers, p = {goodness.runs_p:.3f}"
+        goodness.runs, color=COLOURS[1], lw=2, label=f"observed, p = {goodness.runs_p:.3f}"
     )
-    right.set_xlabel("runs of residuals")
-    right.set_ylabel("simulations")
+    right.set_xlabel("number of runs of residuals")
+    right.set_ylabel("number of simulations")
     right.margins(y=0.25)
     right.legend(frameon=False, fontsize=8, loc="upper right")
     return axes
@@ -119,7 +119,7 @@ def plot_residuals(
 def scale_curves(
     scale: PerceptualScale | Mapping[str, PerceptualScale], level: float, kind: str
 ) -> list[ScaleCurve]:
-    """Work out what `plot_scale` draws, without drawing it."""
+    """Compute what `plot_scale` draws."""
     scales = _labelled(scale)
     if not scales:
         raise InputError("there is no scale to draw.")

@@ -62,7 +62,9 @@ def _places(analysis: Analysis, objects: list[dict[str, Any]]) -> dict[str, Any]
     return {
         "reach": math.sqrt(-2.0 * math.log1p(-level)),  # of an ellipse, in standard deviations
         "axes": [
-            f"dimension {k}: {part:.0%} of the spread".replace("%", " %") if len(share) > 2 else ""
+            f"dimension {k} ({part:.0%} of the variance)".replace("%", " %")
+            if len(share) > 2
+            else ""
             for k, part in enumerate(share, start=1)
         ],
     }

@@ -1,4 +1,4 @@
-"""Predict, or abstain: risk against coverage, and a threshold that keeps a promised error rate."""
+"""Predict, or abstain: risk against coverage, and a threshold with a guaranteed error rate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "risk_coverage",
 ]
 
-PILOTS = 2000  # random comparisons that the candidate thresholds are laid on
+PILOTS = 2000  # random comparisons whose confidence sets the candidate thresholds
 
 
 def choose_threshold(
@@ -41,51 +41,51 @@ def choose_threshold(
     thresholds: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> Promise:
-    """Choose the threshold above which at most the share ``error`` of answers is predicted wrongly.
+    """Choose a threshold above which at most the share ``error`` of predicted answers is wrong.
 
-    Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei, 2021) with a fixed sequence of
-    thresholds. The candidates are laid down before a hold-out answer is looked at, and tested from
+    Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei, 2021) with fixed-sequence
+    testing. The candidate thresholds are fixed before any held-out answer is seen, and tested from
     the strictest down: of n units with a predicted answer, w are wrong, and the threshold passes
-    if P(Binomial(n, error) ≤ w) ≤ delta. The walk stops at the first that fails, and the last that
+    if P(Binomial(n, error) ≤ w) ≤ delta. Testing stops at the first that fails, and the last that
     passed is chosen.
 
-    Why the promise holds: at a threshold fixed in advance, each unit that has a predicted answer
-    is wrong independently with the same probability, the risk. Given n, the number of wrong ones
-    is therefore binomial, whatever the model is worth, and a threshold whose risk is above
-    ``error`` passes with probability ``delta`` at most. To choose a bad threshold the walk has to
-    pass the first bad one on its way, which is one and the same threshold for all hold-outs; so no
-    correction for testing many is needed.
+    Why the guarantee holds: at a threshold fixed in advance, each unit with a predicted answer is
+    wrong independently with the same probability, the risk. Given n, the number of wrong ones is
+    therefore binomial, however good or bad the model, and a threshold whose risk is above ``error``
+    passes with probability ``delta`` at most. To choose a bad threshold, the sequence has to pass
+    the first bad one, which is the same threshold for all hold-outs; so no correction for multiple
+    testing is needed.
 
-    The answers of one unit depend on each other: they are put in a random order once, and at each
-    threshold the first predicted one speaks for the unit. The promise is then about one predicted
-    answer, drawn at random, of a new unit.
+    The answers of one unit are dependent: they are put in random order once, and at each threshold
+    the first predicted one represents the unit. The guarantee is then about one predicted answer,
+    drawn at random, of a new unit.
 
     Parameters
     ----------
     ensemble : Ensemble
-        Of a model that is a probability, made **without** the hold-out answers.
+        From a probabilistic model, fitted **without** the held-out answers.
     holdout : Triplets, or (m, 3) or (m, 4) array of numbers or names
-        Answers; where all weights are whole numbers, every vote is an answer.
+        Held-out answers; where all weights are whole numbers, every vote is an answer.
     error : float
-        Share of wrong ones among predicted answers that may not be exceeded, between 0 and ½.
+        Largest acceptable share of wrong predictions, between 0 and ½.
     delta : float
-        Probability, over hold-outs, that it is exceeded all the same.
+        Probability, over hold-outs, that it is exceeded nevertheless.
     unit : {"observer", "screen", "comparison", "answer"}, optional
-        What is independent of each other. By default observers where several gave more than one
+        What is sampled independently. By default observers where several gave more than one
         answer, else screens where some have several, else comparisons (a question asked twice is
         one unit).
     thresholds : array, optional
-        Candidates, from ½ up to, but not including, 1, that you chose **before** looking at the
-        hold-out. By default those that predict 1, 2, …, 99 % of 2000 random comparisons of the
-        objects, and ½, beginning where enough units are to be expected for a fair chance to pass.
-        A threshold is left out while there are too few units to ever pass, (1 − error)^n > delta.
+        Candidates, from ½ up to, but not including, 1, chosen **before** looking at the hold-out.
+        By default those that predict 1, 2, …, 99 % of 2000 random comparisons of the objects, and
+        ½, beginning where enough units are expected for a fair chance to pass. A threshold is
+        skipped if too few units reach it to ever pass, (1 − error)^n > delta.
     random_state : None, int or numpy.random.Generator
-        For the order within units; decide on it before you look, too.
+        For the order within units; fix it before looking at the hold-out, too.
 
     Returns
     -------
     Promise
-        Prints as a sentence; when there is nothing to promise, it says why.
+        Prints as a sentence; where nothing can be guaranteed, it says why.
     """
     _check_rates(error, delta)
     if not isinstance(ensemble, Ensemble):
@@ -105,8 +105,8 @@ def choose_threshold(
     pilots = np.empty(0) if grid is not None else _pilots(ensemble)
 
     def attempt(error: float) -> TestedThresholds:
-        laid = lay_candidates(pilots, held, unit, error, delta) if grid is None else grid
-        return walk_down(held, laid, error, delta)
+        candidates = lay_candidates(pilots, held, unit, error, delta) if grid is None else grid
+        return walk_down(held, candidates, error, delta)
 
     walk = attempt(error)
     outcome, smallest = name_ending(walk, error, delta), None
@@ -138,16 +138,16 @@ def hold_out(
     unit: str | None = None,
     random_state: Seed = None,
 ) -> tuple[Triplets, Triplets]:
-    """Part answers into some to learn from and others to hold out: (train, holdout).
+    """Split answers into some to fit and others to hold out: (train, holdout).
 
-    Whole units are drawn at random, each with the same chance, so that the hold-out's are
-    independent of what was learned, and drawn like those to come.
+    Whole units are drawn at random with equal probability, so that those held out are independent
+    of the training answers and representative of new ones.
 
     Parameters
     ----------
     triplets : Triplets, or array of answers
     share : float
-        Of the units, to hold out; between 0 and 1.
+        Share of the units to hold out, between 0 and 1.
     unit : {"observer", "screen", "comparison", "answer"}, optional
         As in `choose_threshold`; use the same there.
     random_state : None, int or numpy.random.Generator
@@ -159,7 +159,7 @@ def hold_out(
     units = number_units(answers, unit)
     count = int(units.max(initial=-1)) + 1
     if count < 2:
-        raise InputError(f"there is only {count} {unit} to part; use another unit.")
+        raise InputError(f"there is only {count} {unit} to split; use another unit.")
     rng = np.random.default_rng(seed_for(entropy_of(random_state)))
     held = np.zeros(count, dtype=np.bool_)
     held[rng.permutation(count)[: min(max(round(share * count), 1), count - 1)]] = True
@@ -167,10 +167,10 @@ def hold_out(
 
 
 def independent_unit(triplets: Triplets) -> str:
-    """What to take as independent: observers where there are several, who answered repeatedly.
+    """The independent unit: observers where several of them gave repeated answers.
 
-    A person who is often wrong is so on many screens; only whole people are drawn independently
-    from the people there are. Else screens where some have several answers, else comparisons.
+    A person who is often wrong is so on many screens, so only whole people are independent. Else
+    screens where some have several answers, else comparisons.
     """
     if triplets.observers is not None:
         count = len(np.unique(triplets.observers))
@@ -191,12 +191,12 @@ def _pilots(ensemble: Ensemble) -> Floats:
 def _check_rates(error: float, delta: float) -> None:
     if not 0.0 < error < 0.5:
         raise InputError(
-            "error is the share of wrong predictions to promise, between 0 and ½ (a coin is wrong "
-            f"in half of the cases), such as 0.1; got {error!r}."
+            "error is the largest acceptable share of wrong predictions, between 0 and ½ (a coin "
+            f"is wrong in half of the cases), such as 0.1; got {error!r}."
         )
     if not 0.0 < delta < 1.0:
         raise InputError(
-            "delta is the probability that the promise fails, between 0 and 1, such as 0.1; got "
+            "delta is the probability that the guarantee fails, between 0 and 1, such as 0.1; got "
             f"{delta!r}."
         )
 
@@ -204,41 +204,42 @@ def _check_rates(error: float, delta: float) -> None:
 def _check_grid(thresholds: ArrayLike) -> Floats:
     grid = np.unique(np.asarray(thresholds, dtype=np.float64))[::-1]
     if not grid.size:
-        raise InputError("thresholds are empty; leave them out for the default.")
+        raise InputError("thresholds is empty; leave it out for the default.")
     for threshold in grid:
         check_threshold(float(threshold))
     return grid
 
 
-# --- the promise, in numbers and in words -------------------------------------------------------
+# --- the guarantee, in numbers and in words -----------------------------------------------------
 
 
-DECIMALS = 12  # of a confidence: a question turned around must not be predicted otherwise
+DECIMALS = 12  # of a confidence: a question with its two options swapped must agree
 
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """A threshold on the answer probability, and what can be said of it; see `choose_threshold`.
+    """A threshold on the answer probability, and its guarantee; see `choose_threshold`.
 
     Attributes
     ----------
     threshold : float or None
-        Predict where the probability of either answer is above it; None: nothing is promised.
+        Predict where the probability of either answer is above it; None: nothing is guaranteed.
     error, delta : float
-        At most the share ``error`` of predicted answers is wrong; a hold-out leads to a promise
-        that is false with probability ``delta`` at most.
+        At most the share ``error`` of predicted answers is wrong; the guarantee is false for at
+        most the share ``delta`` of hold-outs.
     coverage : float
-        Share of the hold-out answers that is predicted.
+        Share of the held-out answers that is predicted.
     observed_error : float
-        Share of the drawn, predicted hold-out answers that was wrong; NaN without a threshold.
+        Share of wrong ones among the predicted held-out answers, one of each unit; NaN without a
+        threshold.
     unit : str
         What was taken as independent: "answer", "comparison", "screen" or "observer".
     n_answers, n_units : int
-        How many there were in the hold-out.
+        Size of the hold-out.
     outcome : {"promised", "too few", "impossible", "undecided"}
     smallest_error : float or None
-        Where nothing is promised although there were enough answers: the smallest whole per cent
-        that would have been. To promise that needs a hold-out that was not looked at.
+        Where nothing is guaranteed although there were enough answers: the smallest whole
+        percentage that would have been. To guarantee it takes new held-out answers.
     walk : TestedThresholds
         The thresholds tested.
     """
@@ -258,11 +259,11 @@ class Promise:
 
     @property
     def reason(self) -> str:
-        """What is promised and what it costs, or why nothing is, in words."""
+        """What is guaranteed and at what cost, or why nothing is, in words."""
         return _WORDS[self.outcome](self)
 
     def predict(self, Q: Any) -> Index:
-        """+1 where near will be answered, −1 where far will, 0 where the promise wants silence.
+        """+1 where near is predicted, −1 where far is, 0 where it abstains.
 
         Without a threshold everything is 0.
 
@@ -271,11 +272,11 @@ class Promise:
         Q : Triplets, or (m, 3) or (m, 4) array of numbers or names
         """
         confidence, near = likelier_answers(self.ensemble, Q)
-        sure = confidence > (1.0 if self.threshold is None else self.threshold)
-        return np.where(sure, np.where(near, 1, -1), 0)
+        predicted = confidence > (1.0 if self.threshold is None else self.threshold)
+        return np.where(predicted, np.where(near, 1, -1), 0)
 
     def table(self) -> str:
-        """The thresholds that were tested, one a line."""
+        """The thresholds that were tested, one per line."""
         rows = [
             (f"{threshold:.4f}", str(n), str(wrong), f"{p:.2g}")
             for threshold, n, wrong, p in zip(*self.walk, strict=True)
@@ -287,7 +288,7 @@ class Promise:
 
 
 def likelier_answers(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
-    """How probable the likelier answer is (m,), rounded, and whether it is "near" (m,)."""
+    """Probability of the likelier answer (m,), rounded, and whether it is "near" (m,)."""
     p = ensemble.answer_probability(Q)
     return np.asarray(np.maximum(p, 1.0 - p).round(DECIMALS)), p > 0.5
 
@@ -295,63 +296,63 @@ def likelier_answers(ensemble: Ensemble, Q: Any) -> tuple[Floats, Bools]:
 # ---- words
 
 
-def _promised(found: Promise) -> str:
-    assert found.threshold is not None
+def _promised(promise: Promise) -> str:
+    assert promise.threshold is not None
     return (
-        f"Predict where the answer probability is above {found.threshold:.6g} (or below "
-        f"{1.0 - found.threshold:.6g}): at most {percent(found.error)} of predicted answers will "
-        f"be wrong (a hold-out leads to a false promise with probability {percent(found.delta)} at "
-        f"most), at the cost of abstaining on {percent(1.0 - found.coverage)} of the questions. "
-        f"Of {_wrong(found, last_passed(found.walk, found.delta))}. {_scope(found)}"
+        f"Predict where the answer probability is above {promise.threshold:.6g} (or below "
+        f"{1.0 - promise.threshold:.6g}): at most {percent(promise.error)} of predicted answers "
+        f"will be wrong (this guarantee fails for at most {percent(promise.delta)} of hold-outs), "
+        f"at the cost of abstaining on {percent(1.0 - promise.coverage)} of the questions. "
+        f"Of {_wrong(promise, last_passed(promise.walk, promise.delta))}. {_scope(promise)}"
     )
 
 
-def _too_few(found: Promise) -> str:
-    least = fewest(found.error, found.delta)
+def _too_few(promise: Promise) -> str:
+    least = fewest(promise.error, promise.delta)
     cure = (
         " For other answers of these same observers, use unit='comparison'."
-        if found.unit == "observer"
+        if promise.unit == "observer"
         else ""
     )
     return (
-        f"Too few hold-out answers to promise at most {percent(found.error)} wrong: at least "
-        f"{least} {found.unit}s with a predicted answer are needed even if none is wrong, and the "
-        f"hold-out has {found.n_units} {found.unit}s.{cure}"
+        f"Too few held-out answers to guarantee at most {percent(promise.error)} wrong: at least "
+        f"{least} {promise.unit}s with a predicted answer are needed even if none is wrong, and "
+        f"the hold-out has {promise.n_units} {promise.unit}s.{cure}"
     )
 
 
-def _impossible(found: Promise) -> str:
+def _impossible(promise: Promise) -> str:
     return (
-        f"At most {percent(found.error)} wrong cannot be promised: people disagree more than that, "
-        f"with each other or with the map. Of the surest {_wrong(found, 0)}, too many to be chance "
-        f"(delta = {found.delta:g}). {_smallest(found)}"
+        f"At most {percent(promise.error)} wrong cannot be guaranteed: people disagree more than "
+        f"that, with each other or with the map. Of the most certain {_wrong(promise, 0)}, too "
+        f"many to be chance (delta = {promise.delta:g}). {_smallest(promise)}"
     )
 
 
-def _undecided(found: Promise) -> str:
+def _undecided(promise: Promise) -> str:
     return (
-        f"Undecided whether at most {percent(found.error)} wrong can be promised. "
-        f"Of the surest {_wrong(found, 0)}: too many to promise it, too few to rule it out. More "
-        f"hold-out answers would tell. {_smallest(found)}"
+        f"Undecided whether at most {percent(promise.error)} wrong can be guaranteed. Of the most "
+        f"certain {_wrong(promise, 0)}: too many to guarantee it, too few to rule it out. "
+        f"Collect more held-out answers to decide. {_smallest(promise)}"
     )
 
 
-def _wrong(found: Promise, step: int | None) -> str:
-    n, wrong = found.walk.predicted[step or 0], found.walk.wrong[step or 0]
-    each = "" if found.unit == "answer" else f", one of each {found.unit},"
-    return f"{n} predicted hold-out answers{each} {wrong} {were(wrong)} wrong"
+def _wrong(promise: Promise, step: int | None) -> str:
+    n, wrong = promise.walk.predicted[step or 0], promise.walk.wrong[step or 0]
+    each = "" if promise.unit == "answer" else f", one per {promise.unit},"
+    return f"{n} predicted held-out answers{each} {wrong} {were(wrong)} wrong"
 
 
-def _smallest(found: Promise) -> str:
-    if found.smallest_error is None:
-        return "No error below 50 % could have been promised."
+def _smallest(promise: Promise) -> str:
+    if promise.smallest_error is None:
+        return "No error below 50 % could have been guaranteed."
     return (
-        f"The smallest error that could have been promised is {percent(found.smallest_error)}; to "
-        "promise it now needs fresh hold-out answers."
+        f"The smallest error that could have been guaranteed is {percent(promise.smallest_error)}; "
+        "to guarantee it now takes new held-out answers."
     )
 
 
-def _scope(found: Promise) -> str:
+def _scope(promise: Promise) -> str:
     new = {
         "observer": "a predicted answer, drawn at random, of a new observer like these",
         "screen": "a predicted answer, drawn at random, of a new screen like these, by the same "
@@ -360,7 +361,7 @@ def _scope(found: Promise) -> str:
         "answer": "a new answer, its question and person drawn like these",
     }
     return (
-        f"The promise is about {new[found.unit]}, whether or not the model is right, if the "
+        f"The guarantee is about {new[promise.unit]}, whether or not the model is right, if the "
         "ensemble never saw the hold-out."
     )
 
@@ -377,7 +378,7 @@ _WORDS = {
 
 
 class Point(NamedTuple):
-    """A point of the curve; the risk is NaN where nothing is predicted."""
+    """A point on the curve; the risk is NaN where nothing is predicted."""
 
     coverage: float
     risk: float
@@ -385,17 +386,17 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
-    """What predicting only the surest rows gains and costs.
+    """Risk and coverage of predicting only the most certain rows.
 
     Attributes
     ----------
     confidence : (k,) array
-        The distinct confidences max(p, 1 − p), strictly descending: point i predicts the rows that
-        are at least as sure as confidence i.
+        The distinct confidences max(p, 1 − p), strictly descending: point i predicts the rows with
+        at least confidence i.
     coverage, risk : (k,) array
         Share of the rows that is predicted, and share of these that is wrong.
     area : float
-        Area under the curve (AURC): the mean risk over all coverages. Less is better.
+        Area under the curve (AURC): the mean risk over all coverages. Lower is better.
     """
 
     confidence: Floats
@@ -408,7 +409,7 @@ class RiskCoverage:
         return float(np.sum(self.risk * np.diff(self.coverage, prepend=0.0)))
 
     def at(self, threshold: float) -> Point:
-        """Coverage and risk of predicting what is surer than ``threshold``, as `predict` does."""
+        """Coverage and risk of predicting rows with confidence above ``threshold``."""
         check_threshold(threshold)
         count = int(np.count_nonzero(self.confidence > threshold))
         if not count:
@@ -417,8 +418,8 @@ class RiskCoverage:
 
     def __str__(self) -> str:
         return (
-            f"Predicting everything is wrong in {percent(self.risk[-1])}; "
-            f"mean over all coverages {percent(self.area)}."
+            f"Risk of predicting everything: {percent(self.risk[-1])}; "
+            f"mean over all coverages: {percent(self.area)}."
         )
 
 
@@ -427,8 +428,8 @@ def risk_coverage(
 ) -> RiskCoverage:
     """Risk against coverage for every threshold on the confidence max(p, 1 − p).
 
-    El-Yaniv and Wiener (2010). A row with p = ½ is predicted by nobody and counts as half wrong,
-    as in `tercet.metrics.reliability_table`.
+    El-Yaniv and Wiener (2010). A row with p = ½ counts as half wrong, as in
+    `tercet.metrics.reliability_table`.
 
     Parameters
     ----------
@@ -436,9 +437,9 @@ def risk_coverage(
         Probability that the row is true: π where the truth is known, or the answer probability of
         answers that were held out.
     truth : (m,) array of bool or ±1, optional
-        Default: every row is true, as answers that were given are.
+        By default every row is true, as observed answers are.
     weights : (m,) array, optional
-        Positive; how often each answer was given.
+        How often each answer was given; positive.
     """
     p, true = check_probability(probability, truth)
     weight = np.ones(len(p)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -451,10 +452,10 @@ def risk_coverage(
     return RiskCoverage(-confidence, total / total[-1], failed / total)
 
 
-# --- learn then test: walk down a list of thresholds until one fails ----------------------------
+# --- learn then test: descend a list of thresholds until one fails ------------------------------
 
 
-SHARES = np.arange(1, 100) / 100  # of random comparisons, that the candidates predict
+SHARES = np.arange(1, 100) / 100  # of random comparisons that the candidates predict
 
 
 class TestedThresholds(NamedTuple):
@@ -463,14 +464,14 @@ class TestedThresholds(NamedTuple):
     threshold: Floats
     predicted: Index  # units with a predicted answer, of which one is drawn
     wrong: Index  # how many of these are wrong
-    p_value: Floats  # of so few wrong, were the risk as large as the error
+    p_value: Floats  # probability of no more wrong ones if the risk equalled the error
 
 
 class HeldOutAnswers(NamedTuple):
-    """Hold-out answers, unit after unit, in random order within each: see `shuffle`."""
+    """Held-out answers, unit after unit, in random order within each: see `shuffle`."""
 
     confidence: Floats  # (m,)
-    wrong: Bools  # (m,): whether the surer answer was not the one given
+    wrong: Bools  # (m,): whether the likelier answer was not the one given
     unit: Index  # (m,)
 
     @property
@@ -479,10 +480,9 @@ class HeldOutAnswers(NamedTuple):
         return len(np.unique(self.unit))
 
     def drawn(self, threshold: float) -> Bools:
-        """Of every unit, whether its first answer above the threshold is wrong."""
-        sure = self.confidence > threshold
-        unit = self.unit[sure]
-        return self.wrong[sure][np.diff(unit, prepend=-1) > 0]
+        """Whether the first answer above the threshold is wrong, for each unit that has one."""
+        above = self.confidence > threshold
+        return self.wrong[above][np.diff(self.unit[above], prepend=-1) > 0]
 
 
 def shuffle(
@@ -499,9 +499,9 @@ def walk_down(
 ) -> TestedThresholds:
     """Test descending thresholds, from the first that could pass to the first that fails.
 
-    Thresholds that too few units reach to ever pass are left out. That looks at how sure the
-    hold-out predictions are, not at whether they are right, and is of no consequence where the
-    surest are not the ones that are wrong most often.
+    Thresholds that too few units reach to ever pass are skipped. That uses the confidence of the
+    held-out predictions, not whether they are correct, and has no effect unless the most certain
+    ones are wrong most often.
     """
     least = fewest(error, delta)
     steps: list[tuple[float, int, int, float]] = []
@@ -518,7 +518,7 @@ def walk_down(
 
 
 def last_passed(walk: TestedThresholds, delta: float) -> int | None:
-    """The step of the walk that is chosen, if any."""
+    """The last threshold that passed, which is chosen, if any."""
     passed = int(np.count_nonzero(walk.p_value <= delta))
     return passed - 1 if passed else None
 
@@ -532,32 +532,32 @@ def fewest(error: float, delta: float) -> int:
 def lay_candidates(
     pilots: Floats, held: HeldOutAnswers, unit: str, error: float, delta: float
 ) -> Floats:
-    """Descending thresholds, from quantiles of the pilots' confidence; no answer is looked at.
+    """Descending thresholds, from quantiles of the pilots' confidence; no answer is used.
 
-    A walk that began with the fewest units that can pass would allow none of them to be wrong, and
-    stop there too often. It begins where four times as many are expected, or a tenth of all.
+    Starting with the fewest units that can pass would allow none of them to be wrong, and stop
+    there too often. The sequence starts where four times as many are expected, or a tenth of all.
 
-    How many answers each observer gave is taken as fixed by the experiment; the confidence of the
-    hold-out answers plays no part.
+    The number of answers per observer is taken as fixed by the experiment; the confidence of the
+    held-out answers is not used.
     """
     sizes = np.unique(held.unit, return_counts=True)[1]
     least = fewest(error, delta)
     wanted = np.clip(len(sizes) / 2, least, max(4 * least, len(sizes) / 10))
-    # An observer's answers are to different questions; others' confidences go together.
+    # An observer answers different questions; confidences within other units are alike.
     answers = sizes if unit == "observer" else np.ones_like(sizes)
     expected = np.array([np.sum(1.0 - (1.0 - share) ** answers) for share in SHARES])
-    # In round numbers a threshold can be written down, and no confidence sits on it.
+    # Rounded, so that a threshold can be written down and no confidence equals it.
     quantiles = np.quantile(pilots, 1.0 - SHARES[expected >= wanted]).round(4)
-    laid = np.unique(np.append(quantiles[(quantiles > 0.5) & (quantiles < 1.0)], 0.5))
-    return np.asarray(laid[::-1])
+    inside = quantiles[(quantiles > 0.5) & (quantiles < 1.0)]
+    return np.asarray(np.unique(np.append(inside, 0.5))[::-1])
 
 
 def name_ending(walk: TestedThresholds, error: float, delta: float) -> str:
-    """How the walk ended: "promised", "too few", "impossible" or "undecided"."""
+    """The outcome of the tests: "promised", "too few", "impossible" or "undecided"."""
     if last_passed(walk, delta) is not None:
         return "promised"
     if not len(walk.threshold):
         return "too few"
     n, wrong = int(walk.predicted[0]), int(walk.wrong[0])
-    # Where so many wrong would hardly happen at a risk of ``error``, the risk is larger.
+    # Where this many wrong would be improbable at a risk of ``error``, the risk is larger.
     return "impossible" if wrong and bdtrc(wrong - 1, n, error) <= delta else "undecided"

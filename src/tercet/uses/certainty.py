@@ -1,7 +1,7 @@
-"""How certain a map is: of all comparisons, of single ones, and of who is nearest to whom.
+"""Certainty of a map: of all comparisons, of single ones, and of nearest neighbours.
 
 The confidence in a comparison is max(π, 1 − π), where π is `Ensemble.triplet_probability`: ½ where
-the map does not know, 1 where it is certain.
+the map is undecided, 1 where it is certain.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 
-DRAWS = 1000  # that are looked at, and more of them where there are few objects:
-WORK = 10**9  # draws times the third power of the number of objects
+DRAWS = 1000  # used of an ensemble, and more of them where there are few objects:
+WORK = 10**9  # limit on draws times the cube of the number of objects
 TABLE = 2 * 10**7  # distances held at a time
 SHOWN = 10  # comparisons of each kind
-LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # at which shares are told, beside the level
+LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # at which shares are listed, beside the level
 NEIGHBOURS = 3
 _GRID = np.linspace(0.5, 1.0, 101)
 
@@ -47,62 +47,62 @@ class Neighbour(NamedTuple):
 
     object: int
     distance: float  # mean over the draws
-    probability: float  # that of all objects it is the nearest one
+    probability: float  # that it is the nearest of all objects
 
 
 class Claim(NamedTuple):
-    """A comparison, and how certain the map is of it."""
+    """A comparison, and its probability under the map."""
 
     anchor: int
     near: int
     far: int  # farther than near with a probability of at least ½
     probability: float
-    answers: int | None  # how often it was asked; None where that is not known
-    agreed: int | None  # how many of these said near
+    answers: int | None  # how often it was asked; None where unknown
+    agreed: int | None  # how many of these answered near
 
 
 class Shares(NamedTuple):
-    """Share of comparisons that a map is more certain of than each confidence."""
+    """Share of comparisons above each confidence."""
 
     confidence: Floats  # (k,) rising from ½ to 1
     share: Floats  # (k,)
-    counted: int  # comparisons looked at
-    in_all: int  # comparisons there are
+    counted: int  # comparisons used
+    in_all: int  # comparisons that exist
 
     def at(self, confidence: float) -> float:
-        """Share of the comparisons that the map is more certain of."""
+        """Share of the comparisons above a confidence."""
         place = int(np.searchsorted(self.confidence, confidence - 1e-9))
         return float(self.share[min(place, len(self.share) - 1)])
 
 
 class Certainty(NamedTuple):
-    """How certain a map is of all comparisons; print it.
+    """How certain a map is of all comparisons; printable.
 
     Attributes
     ----------
     share : float
-        Of comparisons whose confidence is above the level.
+        Share of comparisons whose confidence is above the level.
     shares : tuple of (confidence, share)
         The same at other levels.
     expected_error : float
-        Average uncertainty, min(π, 1 − π): the share of comparisons that the map expects to have
-        wrong.
+        Average uncertainty, the mean of min(π, 1 − π): the expected share of comparisons that the
+        map has wrong.
     most, least : tuple of Claim
-        Certain first and doubtful first, one for each anchor; no claim above the level is among
-        the least certain.
+        The most and the least certain comparisons, at most one per anchor; no comparison above the
+        level is among the least certain.
     contested : tuple of Claim
-        Answered, more often than not, against a map that is certain; none without answers.
+        Comparisons of which the map is certain and most answers disagree; empty without answers.
     counted : int
-        Comparisons looked at.
+        Number of comparisons used.
     is_sample : bool
         Whether these are a random sample of all.
     neighbours : tuple of tuples of Neighbour
-        The nearest ones of each object, nearest first.
+        The nearest neighbours of each object, nearest first.
     level : float
     curve : Shares
-        The share for every level, which `tercet.plots.plot_uncertainty` draws.
+        The share above every level, which `tercet.plots.plot_uncertainty` draws.
     names : tuple of str
-        Of the objects; their numbers where they have none.
+        Names of the objects, or their numbers.
     """
 
     share: float
@@ -148,26 +148,26 @@ def certainty(
     n_jobs: int | None = None,
     random_state: Seed = 0,
 ) -> Certainty:
-    """Say how certain an ensemble is of all comparisons x–y against x–z, and of some by name.
+    """Compute how certain an ensemble is of all comparisons x–y against x–z, and of single ones.
 
-    All comparisons of up to 120 objects are looked at, and 500 000 random ones of more; of many
-    objects about a thousand of the draws, evenly spaced.
+    Up to 120 objects, all comparisons are used, beyond that 500 000 random ones; with many objects
+    about a thousand of the draws, evenly spaced.
 
     Parameters
     ----------
     ensemble : Ensemble
         Of points or of distances.
     answers : Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
-        What was answered: claims then say how often they were asked and how many agreed, and those
-        that are contested are found. Answers about four objects tell neither.
+        With them, claims include how often they were asked and how many answers agreed, and
+        contested ones are found. Quadruplets are not used.
     level : float
-        Above which a comparison counts as certain, from ½ up to, but not including, 1.
+        Confidence above which a comparison counts as certain, from ½ up to, but not including, 1.
     method : {"paper", "joint", "vote"}, optional
         As in `Ensemble.triplet_probability`.
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
     random_state : None, int or numpy.random.Generator
-        Of the sample.
+        For the sample of comparisons.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def certainty(
 
 
 def choose_comparisons(n_objects: int, random_state: Seed = 0) -> tuple[Index, bool]:
-    """The comparisons (m, 3) to look at, and whether these are a random sample of all."""
+    """The comparisons (m, 3) to use, and whether these are a random sample of all."""
     size = choose_sample("auto", n_objects)
     if size is None:
         return all_comparisons(n_objects), False
@@ -225,13 +225,13 @@ def thin(ensemble: Ensemble) -> Ensemble:
 
 
 def shares_of(probability: ArrayLike, level: float = 0.95) -> Shares:
-    """Share of comparisons of these probabilities π (m,) above every confidence.
+    """Share of comparisons with probabilities π (m,) above every confidence.
 
     Parameters
     ----------
     probability : (m,) array
     level : float
-        A confidence that is to be among those looked at, from ½ up to 1.
+        A confidence to include in the grid, from ½ up to 1.
     """
     _check_level(level)
     p = np.asarray(probability, dtype=np.float64)
@@ -244,14 +244,14 @@ def shares_of(probability: ArrayLike, level: float = 0.95) -> Shares:
 def nearest_neighbours(ensemble: Ensemble, k: int = 3) -> tuple[tuple[Neighbour, ...], ...]:
     """The k nearest objects of every object by mean distance, nearest first.
 
-    Each comes with the probability that of all objects it is *the* nearest: the share of draws.
+    Each has the probability that it is *the* nearest of all objects: the share of draws.
 
     Parameters
     ----------
     ensemble : Ensemble
         Of points or of distances.
     k : int
-        As many as there are other objects at the most.
+        At most the number of other objects.
 
     Returns
     -------
@@ -291,21 +291,21 @@ def _check_level(level: float) -> None:
 
 
 def _match(ensemble: Ensemble, answers: Any) -> Triplets:
-    """The answers by the ensemble's numbers of objects, with their votes."""
+    """The answers with the ensemble's numbering of objects, and their votes."""
     given = as_triplets(answers)
     objects = Triplets([[0, 1, 2]], n_objects=ensemble.n_objects, names=ensemble.names)
     return Triplets(objects.encode(given), n_objects=ensemble.n_objects, weights=given.weights)
 
 
 def _turned(rows: Index, p: Floats) -> tuple[Index, Floats]:
-    """Comparisons with the likelier one as near, and how certain that is."""
+    """Comparisons with the likelier object as near, and their confidence."""
     return np.where((p >= 0.5)[:, None], rows, rows[:, [0, 2, 1]]), np.maximum(p, 1.0 - p)
 
 
 def _margin(ensemble: Ensemble, rows: Index, confidence: Floats) -> Floats:
-    """By how many standard deviations far is farther than near, where the surest are as sure.
+    """Standard deviations by which far exceeds near, for comparisons tied at the top.
 
-    Many comparisons are certain in all draws; this says which of them are most clearly so.
+    Many comparisons are certain in all draws; this ranks them.
     """
     margin = np.zeros(len(rows))
     top = np.flatnonzero(confidence == confidence.max())[: TABLE // len(ensemble)]
@@ -322,7 +322,7 @@ def _one_an_anchor(rows: Index, order: NDArray[np.int64]) -> Index:
 
 
 class _Votes:
-    """How often comparisons were asked and what was said, looked up by the comparison."""
+    """Counts of answers by comparison."""
 
     def __init__(self, answers: Triplets | None) -> None:
         self.near: dict[tuple[int, int, int], int] | None = None
@@ -346,7 +346,7 @@ class _Votes:
 def _contested(
     ensemble: Ensemble, answers: Triplets, votes: _Votes, level: float, method: str | None
 ) -> tuple[Claim, ...]:
-    """Comparisons answered against a map that is certain of the contrary, most answers first."""
+    """Comparisons of which the map is certain and most answers disagree, most answers first."""
     if answers.is_quadruplets:
         return ()
     first = np.unique(number_comparisons(answers), return_index=True)[1]

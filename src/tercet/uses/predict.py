@@ -1,4 +1,4 @@
-"""How well held-out answers are predicted: by refits, or by reweighting draws (PSIS)."""
+"""How well held-out answers are predicted, by refitting or by reweighting draws (PSIS)."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ _FOLDS = 1  # first key of seeds
 
 
 class HeldOut(NamedTuple):
-    """How well answers are predicted by maps that have not seen them; print it.
+    """How well held-out answers are predicted; printable.
 
     Attributes
     ----------
     probability : (k,) array
-        Of each answer that was given, left out with its unit; votes one by one. Of models that are
-        no probability of answers, π: the probability that the answer is true.
+        Predicted probability of each given answer, its unit being held out; votes one by one. For
+        models without a likelihood, π: the probability that the answer is true.
     how : str
-        How answers were left out, such as "each comparison left out in turn".
+        How answers were held out, such as "each comparison left out in turn".
     accuracy, accuracy_error : float
         Share of the answers predicted correctly, and its standard error over units. A tie counts
         half.
     log_loss, log_loss_error : float
-        Mean of −log probability, in nats; NaN where the model is no probability of answers.
+        Mean of −log probability, in nats; NaN for models without a likelihood.
     rough : float
-        Share of units for which leaving them out by reweighting is a rough guess (Pareto k̂ > 0.7).
+        Share of influential units, for which leave-one-out is unreliable (Pareto k̂ > 0.7).
     calibration_error, calibration_limit : float
-        Expected calibration error, and what chance would seldom exceed, were all probabilities
-        right; NaN as the log-loss.
+        Expected calibration error, and the value that chance would seldom exceed if all
+        probabilities were right; NaN where the log-loss is.
     curve : RiskCoverage
-        Accuracy where only the surest answers are predicted.
+        Accuracy where only the most certain answers are predicted.
     """
 
     probability: Floats
@@ -74,7 +74,7 @@ class HeldOut(NamedTuple):
 
     @property
     def is_probability(self) -> bool:
-        """Whether the model says how probable an answer is; else draws vote."""
+        """Whether the model has a likelihood; else draws vote."""
         return not math.isnan(self.log_loss)
 
     def __str__(self) -> str:
@@ -95,8 +95,8 @@ class HeldOut(NamedTuple):
             )
         if self.rough > 0.0:
             said.append(
-                f"{percent(self.rough)} of what was left out is influential: without it the map is "
-                "known only roughly (Pareto k̂ > 0.7)."
+                f"{percent(self.rough)} of the held-out units are influential (Pareto k̂ > 0.7): "
+                "leave-one-out is unreliable for them."
             )
         return "\n".join(said)
 
@@ -111,27 +111,26 @@ def predict_held_out(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> HeldOut:
-    """Predict every answer by maps that have not seen it, nor others of its unit.
+    """Predict every answer by maps that have seen neither it nor others of its unit.
 
     Parameters
     ----------
     maker : Posterior or Bootstrap
-        Of any model, fitted or not; it is left as it is. Where it is fitted, it must be to these
-        answers.
+        Of any model, fitted to these answers or not fitted; it is not changed.
     answers : Triplets, array or data frame
         Weights count, and whole ones are votes; those of one screen count as one choice, unless
         the maker's unit is "answer".
     method : {"loo", "kfold"}, optional
         Leave-one-out by reweighting the draws of one fit (PSIS; Vehtari, Gelman & Gabry 2017), for
-        a posterior that was sampled, or new fits for each fold. By default the first where it can
-        be had.
+        a sampled posterior, or K-fold cross-validation with new fits. By default the first where
+        possible.
     folds : int
-        For "kfold"; there must be twice as many units.
+        For "kfold"; there must be at least twice as many units.
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        What is left out together: by default screens where some have several answers, else
-        comparisons. Observers: how well people are predicted from others.
+        What is held out together: by default screens where some have several answers, else
+        comparisons. With "observer", people are predicted from other people.
     random_state : None, int or numpy.random.Generator
-        Of the folds and of the fits that they need.
+        For the folds and their fits.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal only.
 
@@ -162,8 +161,8 @@ def predict_held_out(
     count = int(units.max()) + 1
     if folds < 2 or count < 2 * folds:
         raise InputError(
-            f"{count} {unit}s are too few to leave some out in {folds} folds: there must be twice "
-            "as many, and two folds or more."
+            f"{count} {unit}s are too few for {folds} folds: at least two folds, and twice as many "
+            f"{unit}s as folds, are needed."
         )
     if not hasattr(maker, "ensemble_"):  # else its fit has said it
         warn_about(triplets, min_answers=maker.embedder.n_components + 1, stacklevel=2)
@@ -183,7 +182,7 @@ def predict_held_out(
 
 
 def _check_method(maker: Maker, method: str | None) -> str:
-    """The way to leave answers out; draws of an approximation cannot be reweighted."""
+    """The method, or the default; draws of an approximation cannot be reweighted."""
     can = isinstance(maker, Posterior) and maker.sampler != "laplace"
     if method is None:
         return "loo" if can else "kfold"
@@ -191,14 +190,14 @@ def _check_method(maker: Maker, method: str | None) -> str:
         raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
     if method == "loo" and not can:
         raise InputError(
-            "only draws of a posterior that was sampled can be reweighted to leave answers out; "
-            "use method='kfold', which fits anew."
+            "leave-one-out by reweighting needs draws of a sampled posterior; use "
+            "method='kfold', which refits."
         )
     return method
 
 
 def _fit(maker: Maker, triplets: Triplets, seed: np.random.SeedSequence) -> Ensemble:
-    """A new fit of the same settings; what is to be said of answers is said at the door."""
+    """A new fit with the same settings, without warnings about the answers."""
     again = clone(maker).set_params(
         random_state=np.random.default_rng(seed), progress=False, checkpoint=None
     )
@@ -214,8 +213,7 @@ def _ensemble_of(maker: Maker, triplets: Triplets, entropy: int) -> Ensemble:
     if ensemble.n_objects != triplets.n_objects:
         raise InputError(
             f"the maker was fitted to {ensemble.n_objects} objects, and these answers are about "
-            f"{triplets.n_objects}: give the answers it was fitted to, or a maker that is not "
-            "fitted."
+            f"{triplets.n_objects}: pass the answers it was fitted to, or an unfitted maker."
         )
     return ensemble
 
@@ -223,7 +221,7 @@ def _ensemble_of(maker: Maker, triplets: Triplets, entropy: int) -> Ensemble:
 def _by_folds(
     maker: Maker, triplets: Triplets, units: Index, k: int, entropy: int, progress: bool | None
 ) -> tuple[Floats, bool]:
-    """The probability of each row (m,) by maps of the other folds; whether it is of an answer."""
+    """Probability of each row (m,) by maps of the other folds; whether there is a likelihood."""
     folds = deal(units, k, np.random.default_rng(seed_for(entropy, _FOLDS)))
     probability = np.empty(len(triplets))
     with progress_bar(k, "folds", progress) as bar:
@@ -263,35 +261,35 @@ def _summarise(
     return HeldOut(counted, how, *accuracy, *loss, rough, error, limit, curve)
 
 
-# --- draws that have not seen an answer, or are reweighted as if they had not -------------------
+# --- pointwise predictions: of new answers, or by importance sampling ---------------------------
 
 
-K_HAT = 0.7  # above it reweighted draws are not to be trusted (Vehtari et al. 2024)
+K_HAT = 0.7  # above it importance sampling is unreliable (Vehtari et al. 2024)
 BLOCK = 2**22  # probabilities held at a time: 32 MB
 # Where no two draws differ by more in the log-likelihood of a unit, no weight is more than e times
-# another, and 94 % of the draws or more count: there is no tail to smooth, and k̂, which knows the
-# shape of a tail and not its size, would mean nothing.
+# another, and the effective sample size is at least 94 %: there is no tail to smooth, and k̂, which
+# describes the shape of a tail and not its size, would mean nothing.
 SETTLED = 1.0
-LOOKED_AT = 100  # units, at the most, for how independent the draws are
+LOOKED_AT = 100  # units, at most, from which the efficiency of the draws is estimated
 
 
 class Pointwise(NamedTuple):
-    """Predictions of answers that were left out."""
+    """Predictions of held-out answers."""
 
-    log_density: Floats  # (U,) of all answers of a unit; empty where there is no probability
+    log_density: Floats  # (U,) of all answers of a unit; empty where there is no likelihood
     probability: Floats  # (m,) of each row
     k_hat: Floats  # (U,), or empty: not by importance sampling
 
 
 def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Pointwise:
-    """Predict every unit from the others, by reweighting draws that saw them all (PSIS).
+    """Predict every unit from the others, by reweighting the draws of one fit (PSIS).
 
     Parameters
     ----------
     ensemble : Ensemble
-        Draws from the posterior of a model that is a probability, chain after chain.
+        Draws from the posterior of a probabilistic model, chain after chain.
     triplets : Triplets
-        The m answers it was fitted to; weights count them.
+        The m answers it was fitted to; weights are counts.
     units : (m,) integer array
         What is left out together, numbered from 0.
     """
@@ -316,16 +314,16 @@ def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Point
 
 
 def _efficiency(likelihood: Floats, n_chains: int) -> Floats:
-    """Share of the draws that count as independent, (U,), of likelihoods whose logs are (U, S).
+    """Relative effective sample size (U,) of likelihoods whose logs are (U, S).
 
-    It says only how long a tail to smooth; of many units some stand for the others.
+    It only sets the length of the tail to smooth; with many units, some represent the others.
     """
     from arviz_stats.base import array_stats
 
     if not len(likelihood):
         return np.empty(0)
     some = likelihood[:: -(-len(likelihood) // LOOKED_AT)]
-    # It has no unit; that of a large unit would be lost below the smallest number.
+    # Scale does not matter; without dividing by the largest, the exponential might underflow.
     relative = np.exp(some - some.max(axis=1, keepdims=True)).reshape(len(some), n_chains, -1)
     found = np.asarray(array_stats.ess(relative, method="mean", relative=True))
     found = np.where(found > 0.0, np.minimum(found, 1.0), 1.0)
@@ -333,7 +331,7 @@ def _efficiency(likelihood: Floats, n_chains: int) -> Floats:
 
 
 def _smoothed(likelihood: Floats, efficiency: float, raw: Floats) -> tuple[Floats, float]:
-    """Log-weights (S,) that forget a unit, their tail smoothed, and k̂; raw where that fails."""
+    """Pareto-smoothed log-weights (S,) without a unit, and k̂; raw weights where that fails."""
     from arviz_stats.base import array_stats
 
     try:
@@ -347,14 +345,14 @@ def _smoothed(likelihood: Floats, efficiency: float, raw: Floats) -> tuple[Float
 def held_out(
     ensemble: Ensemble, triplets: Triplets, units: Index, *, jointly: bool = True
 ) -> Pointwise:
-    """Predict answers that the draws have not seen: log mean_s exp Σ_rows log p_s of every unit.
+    """Predict new answers: log mean_s exp Σ_rows log p_s of every unit.
 
     Parameters
     ----------
     ensemble, triplets, units
-        As in `leave_one_out`, the answers being new.
+        As in `leave_one_out`, with new answers.
     jointly : bool
-        Whether the answers of a unit are predicted together; else each on its own, and summed.
+        Whether the answers of a unit are predicted jointly; else one by one, and summed.
     """
     log_density, probability = np.empty(units.max() + 1), np.empty(len(triplets))
     for rows, starts in _blocks(units, len(ensemble)):
@@ -370,7 +368,7 @@ def held_out(
 
 
 def _blocks(units: Index, n_samples: int) -> Iterator[tuple[Index, Index]]:
-    """Rows of whole units, one unit after the other, and where each unit starts among them."""
+    """Rows of whole units, unit after unit, and where each unit starts."""
     order = np.argsort(units, kind="stable")
     starts = np.flatnonzero(np.diff(units[order], prepend=-1))
     block = starts // max(1, BLOCK // n_samples)
@@ -386,7 +384,7 @@ def _by_draw(ensemble: Ensemble, triplets: Triplets) -> tuple[Floats, Floats]:
 
 
 def weights_of(triplets: Triplets) -> Floats:
-    """How much each row counts, (m,)."""
+    """Weight of each row, (m,)."""
     return np.ones(len(triplets)) if triplets.weights is None else triplets.weights
 
 
@@ -394,14 +392,14 @@ def weights_of(triplets: Triplets) -> Floats:
 
 
 def sum_by_unit(values: Floats, units: Index) -> Floats:
-    """Sum (U,) of what each row (m,) has."""
+    """Sum (U,) over rows (m,) of each unit."""
     return np.bincount(units, values).astype(np.float64)
 
 
 def mean_per_answer(totals: Floats, sizes: Floats) -> tuple[float, float]:
-    """Mean over answers of what is summed by units, and its standard error over units.
+    """Mean over answers of totals by unit, and its standard error over units.
 
-    The units are what was drawn at random, so both sums vary: the usual error of a ratio,
+    Units are the independent ones, so both sums vary: the standard error of a ratio,
     √(U/(U − 1)·Σ(total − mean·size)²) / Σ size.
 
     Parameters
@@ -422,7 +420,7 @@ def stacking_weights(log_density: Floats) -> Floats:
     Parameters
     ----------
     log_density : (U, K) array
-        Of each unit, left out, under each model.
+        Of each held-out unit under each model.
     """
     p = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     count = p.shape[1]

@@ -1,4 +1,4 @@
-"""What to ask next (paper, section 4.4)."""
+"""Active learning: what to ask next (paper, section 4.4)."""
 
 from tercet.uses.active.loop import ActiveLoop, Record
 from tercet.uses.active.suggestions import Suggestions, suggest

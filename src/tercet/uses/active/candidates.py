@@ -23,11 +23,11 @@ from tercet.running.threads import in_order
 from tercet.uncertainty import check_method
 from tercet.uses.active.scores import Score
 
-TIES, POOL = range(2)  # what random numbers are for: first word of the key that spawns a seed
+TIES, POOL = range(2)  # purpose of random numbers: first word of the key that spawns a seed
 
 
 def number(rows: Index, n: int) -> Index:
-    """The numbers (m,) of comparisons (m, 3); which of the two comes first is nothing.
+    """The numbers (m,) of comparisons (m, 3), whichever of the two objects comes first.
 
     (anchor, one, other) with one < other has the number (anchor·n + one)·n + other.
     """
@@ -52,7 +52,7 @@ class Candidates:
     taken : sorted numbers of comparisons that may not
     offered : sorted numbers of the only ones that may, or None for all
     pool : int
-        Where there are more, about so many are drawn at random.
+        Where there are more, about this many are sampled at random.
     entropy : int
     """
 
@@ -64,7 +64,7 @@ class Candidates:
 
     @cached_property
     def left(self) -> Index:
-        """How many may be asked of each anchor, (n,)."""
+        """How many may be asked for each anchor, (n,)."""
         anchors = np.bincount(self.taken // self.n**2, minlength=self.n)
         if self.offered is None:
             return np.asarray((self.n - 1) * (self.n - 2) // 2 - anchors)
@@ -73,12 +73,12 @@ class Candidates:
 
     @property
     def is_sample(self) -> bool:
-        """Whether there are so many that some are drawn."""
+        """Whether there are too many, so that a sample is drawn."""
         return self.offered is None and int(self.left.sum()) > self.pool
 
     @property
     def is_all(self) -> bool:
-        """Whether it is all comparisons, a few that are taken apart."""
+        """Whether these are all comparisons except those taken."""
         return self.offered is None and not self.is_sample
 
     def of(self, anchor: int) -> Index:
@@ -104,11 +104,11 @@ class Candidates:
 
     def _draw(self, anchor: int) -> Index:
         rng = np.random.default_rng(seed_for(self.entropy, POOL, anchor))
-        # So many, each then comes in by itself and with the same chance: the pool is uniform.
+        # A Poisson number, so that each comparison is included independently, equally likely.
         size = rng.poisson(self.pool / self.n)
         first = rng.integers(self.n - 1, size=size)
         second = rng.integers(self.n - 2, size=size)
-        second += second >= first  # two different ones of n − 1, which step over the anchor
+        second += second >= first  # two different ones of n − 1, then shifted past the anchor
         one, other = np.minimum(first, second), np.maximum(first, second)
         return np.unique((one + (one >= anchor)) * self.n + other + (other >= anchor))
 
@@ -119,8 +119,8 @@ def choose(
     """The k best comparisons (k, 3), and their scores (k,), best first.
 
     One anchor after the other, so memory does not grow with the number of comparisons. Ties are
-    broken by a number that belongs to the comparison and the seed, so they fall the same way
-    however the work is cut.
+    broken by a hash of the comparison and the seed, so the result does not depend on how the work
+    is divided.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ def choose(
         found = score(anchor, *np.divmod(pairs, n))
         if np.isnan(found).any():  # no order, and none of them would ever be the best
             raise InputError(
-                "what an answer would tell is not a number for some comparisons: the model of "
-                "this ensemble gives no probabilities there. Try strategy='uncertainty'."
+                "the expected information of some comparisons is not a number: the model of this "
+                "ensemble gives no probabilities there. Try strategy='uncertainty'."
             )
         return _best(found, pairs + anchor * n**2, cap, seed)
 
@@ -153,7 +153,7 @@ def choose(
 
 
 def _best(scores: Floats, numbers: Index, k: int, seed: NDArray[np.uint64]) -> tuple[Floats, Index]:
-    """The k highest scores, and whose they are; ties are in the order of scrambled numbers."""
+    """The k highest scores and their numbers; ties are ordered by the hash of the number."""
     if len(scores) > k:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         kept = np.flatnonzero(scores >= least)
@@ -163,40 +163,37 @@ def _best(scores: Floats, numbers: Index, k: int, seed: NDArray[np.uint64]) -> t
 
 
 def _scrambled(numbers: Index, seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers without any order left: the mixing steps of SplitMix64 (Steele et al. 2014).
-
-    Each step can be undone, so different numbers stay different.
-    """
+    """Hashes of numbers: the mixing steps of SplitMix64 (Steele et al. 2014), a bijection."""
     mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + seed
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-# --- what `suggest` and `ActiveLoop` are given, checked -----------------------------------------
+# --- checks of what `suggest` and `ActiveLoop` are given ----------------------------------------
 
 
-STRATEGIES = {  # and what their scores are
+STRATEGIES = {  # and the heading of their scores
     "uncertainty": "min(π, 1 − π)",
     "information_gain": "bits about the anchor",
     "mutual_information": "bits about the map",
     "random": "no score",
 }
 MOST_OBJECTS = 2**21 - 1  # whose comparisons can be numbered in 64 bits, as (a·n + j)·n + l
-IN_BITS = ("information_gain", "mutual_information")  # need a model that is a probability
+IN_BITS = ("information_gain", "mutual_information")  # need a probabilistic model
 
 
 def default_strategy(model: Model | None, method: str | None) -> str:
-    """Mutual information where the model is a probability of answers, else uncertainty.
+    """Mutual information for probabilistic models, else uncertainty.
 
-    A method of π is for uncertainty alone, so it chooses that.
+    A method for π implies uncertainty, the only strategy that uses it.
     """
     known = model is not None and model.is_probability and method is None
     return "mutual_information" if known else "uncertainty"
 
 
 def check_options(k: int, strategy: str, per_anchor: int | None, method: str | None) -> None:
-    """Raise unless `suggest` can work with these."""
+    """Raise unless these options of `suggest` are valid."""
     if strategy not in STRATEGIES:
         known = ", ".join(map(repr, STRATEGIES))
         raise InputError(f"strategy must be one of {known}, got {strategy!r}.")
@@ -216,18 +213,18 @@ def check_count(name: str, value: int) -> None:
 
 
 def read_objects(given: Any, strategy: str | None) -> Triplets:
-    """The answers, none perhaps, of the objects that questions are about.
+    """The objects that questions are about, with the answers so far, if any.
 
-    The objects are those of an ensemble; for random questions also those of answers, or names, or
-    a number of them.
+    The objects are those of an ensemble; for random questions also those of answers, a list of
+    names, or their number.
     """
     if isinstance(given, Ensemble):
         return without_answers(given.n_objects, given.names)
     if strategy != "random":
         raise InputError(
             "suggest needs an Ensemble, such as the ensemble_ of a fitted Posterior or Bootstrap; "
-            f"got {type(given).__name__}. Only strategy='random' does without: it takes answers, "
-            "names, or the number of objects, too."
+            f"got {type(given).__name__}. Only strategy='random' also accepts answers, "
+            "names, or the number of objects."
         )
     if is_count(given):
         return without_answers(int(given), None)
@@ -237,7 +234,7 @@ def read_objects(given: Any, strategy: str | None) -> Triplets:
 
 
 def without_answers(count: int, names: Sequence[str] | None) -> Triplets:
-    """The objects, and no answers about them."""
+    """The objects, without answers."""
     if not 3 <= count <= MOST_OBJECTS:
         raise InputError(
             f"questions are about 3 objects or more, up to {MOST_OBJECTS}; there are {count}."
@@ -247,13 +244,13 @@ def without_answers(count: int, names: Sequence[str] | None) -> Triplets:
 
 
 def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
-    """Raise unless the ensemble knows what the strategy asks of it."""
+    """Raise unless the strategy works with this ensemble."""
     if strategy in IN_BITS:
         try:
             ensemble.answer_probability([[0, 1, 2]])
         except InputError as error:
             raise InputError(
-                f"strategy={strategy!r} asks how people will answer: {error} "
+                f"strategy={strategy!r} needs probabilities of answers: {error} "
                 "strategy='uncertainty' works with any ensemble."
             ) from error
 
@@ -269,7 +266,7 @@ def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
     if rows.shape[1] != 3:
         raise InputError(
             f"{what} must be comparisons of one anchor with two others, three columns; suggest "
-            "knows no questions about four objects."
+            "does not support quadruplets."
         )
     return rows
 
@@ -281,44 +278,44 @@ def check_left(questions: Candidates, k: int, per_anchor: int | None, repeats: b
     if k > free:
         of = "all comparisons" if questions.offered is None else f"{len(questions.offered)} offered"
         raise InputError(
-            f"{k} comparisons were wanted, but of {of} only {free} are "
+            f"{k} comparisons were requested, but of {of} only {free} are "
             + ("not " if repeats else "neither answered nor ")
-            + "waiting for an answer; ask for fewer"
+            + "pending; request fewer"
             + (", or offer others." if repeats else ", offer others, or use repeats=True.")
         )
     if per_anchor is not None and k > (most := int(np.minimum(left, per_anchor).sum())):
         raise InputError(
-            f"{k} comparisons were wanted, but per_anchor={per_anchor} leaves room for {most}; "
-            "raise it, or ask for fewer."
+            f"{k} comparisons were requested, but per_anchor={per_anchor} allows only {most}; "
+            "raise it, or request fewer."
         )
 
 
 def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: str | None) -> str:
-    """The strategy, or the default; raise unless the maker's ensembles know what it asks."""
+    """The strategy, or the default; raise unless the maker's model supports it."""
     if not isinstance(maker, Posterior | Bootstrap):
         raise InputError(
-            "maker must be a Posterior or a Bootstrap that is not fitted, such as "
-            f"Posterior(STE(2)); got {type(maker).__name__}."
+            "maker must be an unfitted Posterior or Bootstrap, such as Posterior(STE(2)); got "
+            f"{type(maker).__name__}."
         )
     model = maker.embedder.model()
     strategy = default_strategy(model, method) if strategy is None else strategy
     if strategy in IN_BITS and not model.is_probability:
         raise InputError(
-            f"strategy={strategy!r} needs a model that is a probability, and "
-            f"{type(maker.embedder).__name__} is none; use STE, TSTE or CKL, or "
+            f"strategy={strategy!r} needs a probabilistic model, and "
+            f"{type(maker.embedder).__name__} is not one; use STE, TSTE or CKL, or "
             "strategy='uncertainty'."
         )
     return strategy
 
 
 def check_start(start: Any, n_objects: int | None) -> Triplets:
-    """The answers that a loop starts from; an error where it cannot go on from them."""
+    """The answers that a loop starts from, checked."""
     triplets = as_triplets(start, n_objects)
     if triplets.is_quadruplets:
         raise InputError("an ActiveLoop asks about triplets, and start has quadruplets.")
     if triplets.shares_screens:
         raise InputError(
             "start has screens with several answers, which are one choice, and new answers have "
-            "no screens; keep one answer of each screen."
+            "no screens; keep one answer per screen."
         )
     return triplets

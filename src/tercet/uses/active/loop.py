@@ -37,49 +37,49 @@ __all__ = ["ActiveLoop", "Record"]
 
 Oracle: TypeAlias = Callable[[Index], ArrayLike]
 
-FIT, ASK = range(2)  # what random numbers are for: first word of the key that spawns a seed
+FIT, ASK = range(2)  # purpose of random numbers: first word of the key that spawns a seed
 
 
 class Record(NamedTuple):
-    """Where a learning curve was after one round."""
+    """One round of a learning curve."""
 
     round: int  # 0 is the start
     n_answers: int
-    score: float  # accuracy on the answers held out, or what the score function said
-    log_loss: float  # of the answers held out, in nats
+    score: float  # accuracy on held-out answers, or the value of the score function
+    log_loss: float  # of held-out answers, in nats
     uncertainty: float  # mean of min(π, 1 − π) over all comparisons
     seconds: float  # to fit and to choose, without waiting for answers
 
 
 class ActiveLoop:
-    """Rounds of questions and answers, each batch chosen by what the answers before it say.
+    """Rounds of questions and answers, each batch chosen from all answers so far.
 
-    With an ``oracle``, `run` does it all. Where answers come from people, `ask` and `tell` are its
-    two halves, and comparisons may wait for an answer in between. `tell` also takes answers to
-    questions that were not the loop's, such as random ones.
+    With an ``oracle``, `run` does everything. Where answers come from people, use `ask` and `tell`;
+    comparisons may be pending in between. `tell` also accepts answers to questions that the loop
+    did not ask, such as random ones.
 
     Parameters
     ----------
     maker : Posterior or Bootstrap
-        Not fitted. Its ``random_state`` is not used: every round has a seed of its own. Resampling
-        takes answers as drawn at random, which chosen ones are not; a likelihood does not mind.
+        Not fitted. Its ``random_state`` is not used: every round has its own seed. Resampling
+        assumes randomly chosen comparisons; the likelihood does not.
     oracle : callable, optional
         Takes comparisons (k, 3) and returns the answers: rows (anchor, near, far), or +1 where the
         first of the two is nearer and -1 where the second is.
     start : Triplets, or (m, 3) array of numbers or names
-        The answers so far; a hundred or two to random comparisons are a good start. Observers are
-        not kept.
+        The answers so far; 100 to 200 answers to random comparisons are a good start. Observers
+        are not kept.
     n_objects : int, optional
         Needed when the last objects are in no answer yet.
     strategy, repeats, per_anchor, method, n_jobs
         As in `suggest`.
     k : int
-        Questions a round.
+        Questions per round.
     candidates : (m, 3) array, or callable without arguments that returns one, optional
         The only comparisons to choose from; a function is called in every round.
     score : Triplets, (m, 3) array, or callable, optional
-        Answers held out, whose share predicted rightly is the score of a round; or a function of
-        the `Ensemble`.
+        Held-out answers, on which the accuracy is the score of a round; or a function of the
+        `Ensemble`.
     random_state : None, int or numpy.random.Generator
     progress : bool, optional
         Whether `run` shows a progress bar; by default on a terminal only.
@@ -89,11 +89,11 @@ class ActiveLoop:
     triplets : Triplets
         All answers, those of the start first.
     pending : (m, 3) array
-        Comparisons that the loop asked and that wait for an answer.
+        Comparisons that the loop asked and that are not answered yet.
     ensemble_ : Ensemble
-        Of the last fit.
+        From the last fit.
     curve : list of Record
-        One for every fit.
+        One for each fit.
 
     Examples
     --------
@@ -160,20 +160,18 @@ class ActiveLoop:
                 stacklevel=2,
             )
 
-    # --- one after the other ------------------------------------------------------------------
+    # --- one step at a time -------------------------------------------------------------------
 
     @property
     def ensemble_(self) -> Ensemble:
-        """What all answers say; fitted if there are new ones."""
+        """Ensemble of all answers; fitted if there are new ones."""
         if self._ensemble is None:
             self._fit()
         assert self._ensemble is not None
         return self._ensemble
 
     def ask(self, k: int | None = None) -> Suggestions:
-        """Choose the next comparisons; they are pending from now on.
-
-        Fits first, if answers came since the last time.
+        """Choose the next comparisons, which then are pending; fits first if there are new answers.
 
         Parameters
         ----------
@@ -202,8 +200,8 @@ class ActiveLoop:
     def tell(self, answers: Any) -> None:
         """Add answers, to pending comparisons or to any others of the objects.
 
-        What is left without an answer stays pending. Each comparison that the loop asked is
-        answered once, so that answers sent twice are not counted twice, unless ``repeats``.
+        Comparisons without an answer stay pending. Each comparison that the loop asked is answered
+        once, so that answers sent twice are not counted twice, unless ``repeats``.
 
         Parameters
         ----------
@@ -222,14 +220,14 @@ class ActiveLoop:
         numbers, waiting = number(rows, n), number(self.pending, n)
         pending = np.isin(numbers, waiting)
         if len(np.unique(numbers[pending])) < np.count_nonzero(pending):
-            raise InputError("the answers have two rows for one pending comparison; give one.")
+            raise InputError("the answers have two rows for one pending comparison; keep one.")
         again = ~pending & np.isin(numbers, self._answered)
         if again.any() and not self.repeats:
             i = int(np.argmax(again))
             raise InputError(
                 f"row {i} (counting from 0) of the answers, {rows[i].tolist()}, answers a "
-                "comparison that was asked and answered before; leave it out, or use repeats=True "
-                "if it is another answer."
+                "comparison that was already answered; leave it out, or use repeats=True if it is "
+                "another answer."
             )
         self.triplets = _extended(self.triplets, rows)
         self.pending = self.pending[~np.isin(waiting, numbers)]
@@ -237,7 +235,7 @@ class ActiveLoop:
         self._ensemble = None
 
     def withdraw(self) -> None:
-        """Wait no longer: comparisons that are pending may be asked again."""
+        """Cancel pending comparisons, so that they may be asked again."""
         self.pending = self.pending[:0]
 
     # --- all at once --------------------------------------------------------------------------
@@ -245,7 +243,7 @@ class ActiveLoop:
     def step(self) -> Record:
         """One round: choose, ask the oracle, fit."""
         if self.oracle is None:
-            raise InputError("there is no oracle to answer; give one, or use ask and tell.")
+            raise InputError("there is no oracle to answer; pass one, or use ask and tell.")
         before = self.pending, self._asked
         asked = self.ask().array
         try:
@@ -263,7 +261,7 @@ class ActiveLoop:
         return self.curve[-1]
 
     def run(self, rounds: int) -> ActiveLoop:
-        """So many rounds; called again, it goes on. An interruption loses at most one round."""
+        """Run this many more rounds. An interruption loses at most one round."""
         check_count("rounds", rounds)
         with progress_bar(rounds, "rounds", self.progress) as bar:
             for _ in range(rounds):
@@ -272,7 +270,7 @@ class ActiveLoop:
         return self
 
     def table(self) -> str:
-        """The learning curve, one line for each round."""
+        """The learning curve, one line per round."""
         header = ("round", "answers", "score", "log-loss", "uncertainty", "seconds")
         rows = [
             [
@@ -309,7 +307,7 @@ class ActiveLoop:
         self.curve.append(record)
 
     def _judge(self, ensemble: Ensemble) -> tuple[float, float]:
-        """Score, and log-loss where answers are held out and the model is a probability."""
+        """Score, and log-loss where answers are held out and the model is probabilistic."""
         if self.score is None:
             return np.nan, np.nan
         if callable(self.score):
@@ -326,7 +324,7 @@ class ActiveLoop:
         return read_comparisons(self.triplets, given, what)
 
     def _answers_to(self, asked: Index, answers: NDArray[Any]) -> Index:
-        """The oracle's answers as rows (k, 3); an error unless they are to what was asked."""
+        """The oracle's answers as rows (k, 3); an error if one was not asked."""
         if answers.ndim == 1:
             return oriented(self._triplets(asked), answers).array
         rows, n = self._comparisons(answers, "the oracle's answers"), self.triplets.n_objects
@@ -334,16 +332,16 @@ class ActiveLoop:
         if other.any():
             i = int(np.argmax(other))
             raise InputError(
-                f"row {i} (counting from 0) of the oracle's answers, {rows[i].tolist()}, answers "
-                "no comparison that it was asked."
+                f"row {i} (counting from 0) of the oracle's answers, {rows[i].tolist()}, answers a "
+                "comparison that was not asked."
             )
         return rows
 
     def _held_out(self, given: Any) -> Index:
-        """Answers held out (m, 3), each as often as it was given."""
+        """Held-out answers (m, 3), votes one by one."""
         rows = self._comparisons(given, "score")
         if len(rows) == 0:
-            raise InputError("score has no answers; give some to hold out, or leave it out.")
+            raise InputError("score has no answers; pass held-out answers, or leave it out.")
         return rows[single_answers(given, "score")] if isinstance(given, Triplets) else rows
 
     def _triplets(self, rows: Index) -> Triplets:
@@ -351,7 +349,7 @@ class ActiveLoop:
 
 
 def _share(probability: NDArray[np.float64]) -> float:
-    """Share predicted rightly; ½ predicts nothing, and counts half."""
+    """Share predicted correctly; ½ counts half."""
     return float(np.mean(predicted_correctly(probability)))
 
 

@@ -1,8 +1,8 @@
-"""What an answer to each comparison is worth: the scores by which the next questions are chosen.
+"""Scores by which the next questions are chosen: the expected value of each answer.
 
-The three models of answers give the odds of "j is nearer than l" as a ratio of one positive number
-for each distance. With u the logarithm of that number, p = 1 / (1 + exp(u_j − u_l)), so a table of
-u is all that is needed of a model here, and for all of them the rest is the same.
+The three probabilistic models give the odds of "j is nearer than l" as a ratio of one positive
+number per distance. With u the logarithm of that number, p = 1 / (1 + exp(u_j − u_l)), so that
+only a table of u depends on the model.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from tercet.uncertainty import constants_by_draw, pairwise_probability, triplet_
 Score = Callable[[int, Index, Index], Floats]  # of an anchor and two lists (m,) of objects: (m,)
 
 BIT = np.log(2.0)
-DIGITS = 12  # of bits, after the point; what differs less is tied
-BLOCK = 512  # pairs of objects whose gains one task works out
+DIGITS = 12  # decimals of bits; smaller differences are ties
+BLOCK = 512  # pairs of objects per task
 
 
-# --- the paper's ------------------------------------------------------------------------------
+# --- the paper's score ------------------------------------------------------------------------
 
 
 def uncertainty(ensemble: Ensemble, method: str) -> Score:
     """min(π, 1 − π): the largest is the paper's argmin of (π − ½)² (section 4.4)."""
     n = ensemble.n_objects
-    ensemble.distances([[0, 1]])  # lays the draws on each other before threads ask for it
+    ensemble.distances([[0, 1]])  # aligns the draws before threads need it
 
     def score(anchor: int, one: Index, other: Index) -> Floats:
         table = ensemble.distances(np.column_stack([np.full(n, anchor), np.arange(n)]))
-        # π of both orders: 1 − π would round, and comparisons that are tied would be no more.
+        # π of both orders: 1 − π would be rounded, which would break ties.
         if 8 * len(one) > n * n:
             p = pairwise_probability(table, method)
             return np.asarray(np.minimum(p[one, other], p[other, one]))
@@ -49,11 +49,11 @@ def uncertainty(ensemble: Ensemble, method: str) -> Score:
     return score
 
 
-# --- what an answer tells ---------------------------------------------------------------------
+# --- expected information ---------------------------------------------------------------------
 
 
 class Answers(NamedTuple):
-    """How people answer, in each of some draws."""
+    """How people answer, in each draw."""
 
     squared: Floats | None  # (S, n, n) squared distances, or
     points: Floats  # (S, n, d)
@@ -63,7 +63,7 @@ class Answers(NamedTuple):
 
 
 def predict_answers(ensemble: Ensemble) -> Answers:
-    """What an ensemble whose model is a probability says about answers."""
+    """Predictions of answers by an ensemble with a probabilistic model."""
     model, drawn = ensemble.model, ensemble.parameters
     assert model is not None
     by_points = ensemble.kind == "points"
@@ -100,10 +100,10 @@ def strengths(answers: Answers, anchor: int, draws: slice = slice(None)) -> Floa
 
 
 def mutual_information(ensemble: Ensemble) -> Score:
-    """Bits that the answer tells about which draw is true: h(mean of p) − mean of h(p).
+    """Expected information about which draw is true, in bits: h(mean of p) − mean of h(p).
 
-    Houlsby et al. (2011). It is high where draws disagree, and low where each of them says that
-    people answer at random.
+    Houlsby et al. (2011). High where draws disagree, and low where each of them predicts random
+    answers.
     """
     answers = predict_answers(ensemble)
     weight = np.full(len(ensemble), 1.0 / len(ensemble))
@@ -120,13 +120,13 @@ def mutual_information(ensemble: Ensemble) -> Score:
 def information_gain(
     ensemble: Ensemble, rows: Index, weights: Floats, *, every: bool, n_jobs: int
 ) -> Score:
-    """Bits that the answer tells about where the anchor is (Tamuz et al. 2011).
+    """Expected information about the position of the anchor, in bits (Tamuz et al. 2011).
 
     For an anchor a, τ_a(x) ∝ Π p_x(b, c) over its answers "b is nearer than c", where x runs
     through the points of the n objects and p_x is the model's probability with a moved to x. The
-    gain H(τ_a) − p·H(τ_b) − (1 − p)·H(τ_c) is the information that position and answer share, and
-    that is the same seen from the answer: h(Σ τ_a p_x) − Σ τ_a h(p_x). Gains are averaged over the
-    draws, each of which has its own points.
+    gain H(τ_a) − p·H(τ_b) − (1 − p)·H(τ_c) is the mutual information of position and answer, which
+    equals h(Σ τ_a p_x) − Σ τ_a h(p_x). Gains are averaged over the draws, each of which has its own
+    points.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def information_gain(
     weights : (m,) array
         How often each was given.
     every : bool
-        Whether all comparisons will be asked for: then p_x, which does not depend on a, is worked
-        out once for all anchors.
+        Whether all comparisons will be scored: then p_x, which does not depend on a, is computed
+        once for all anchors.
     n_jobs : int
     """
     answers = predict_answers(ensemble)
@@ -192,10 +192,9 @@ def _gains_of_all(
 
 
 def _places(u: Floats, rows: Index, weights: Floats, keep: float) -> Floats:
-    """τ (n, n): how likely each anchor is to be at each position, given its own answers.
+    """τ (n, n): probability of each position of each anchor, given the anchor's own answers.
 
-    Summed in logs, and the largest taken out before the exponential: thousands of answers do no
-    harm.
+    Summed in logs and normalised by the largest, so that thousands of answers do not underflow.
     """
     total = np.zeros_like(u)
     _add_logs(u, rows, weights, keep, total)
@@ -211,7 +210,7 @@ def _places(u: Floats, rows: Index, weights: Floats, keep: float) -> Floats:
 def _answer(z: float, keep: float, lapses: bool) -> tuple[float, float]:
     """Probability of "near" at log-odds z, and its entropy in nats."""
     size = abs(z)
-    cost, tail = softplus(-size)  # the less likely answer: nothing cancels
+    cost, tail = softplus(-size)  # the less likely answer: no cancellation
     entropy = cost + size * tail
     if lapses:
         tail = 0.5 - keep * (0.5 - tail)

@@ -1,4 +1,4 @@
-"""suggest: the comparisons whose answers would tell most (paper, section 4.4)."""
+"""suggest: the most informative comparisons (paper, section 4.4)."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ from tercet.uses.active.candidates import (
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
 
-DRAWS = {"mutual_information": 200, "information_gain": 8}  # that are looked at, by default
-EXACT = 300  # objects, of which all comparisons are scored
+DRAWS = {"mutual_information": 200, "information_gain": 8}  # draws used by default
+EXACT = 300  # objects, up to which all comparisons are scored
 POOL = EXACT * (EXACT - 1) * (EXACT - 2) // 2
-SHARE = 10  # of the pool, less for "information_gain"
+SHARE = 10  # by which the pool is smaller for "information_gain"
 
 
 @dataclass(frozen=True, eq=False)
 class Suggestions:
-    """Comparisons to ask next, best first; `np.asarray` makes the table (k, 3) of them.
+    """Comparisons to ask next, best first; `np.asarray` gives an array (k, 3).
 
-    The anchor comes first. Of the other two the one with the smaller number comes before the other,
-    which says nothing: on which side to show them is for the experiment to shuffle.
+    The anchor comes first. The other two are in the order of their numbers, which means nothing:
+    randomise their sides in the experiment.
 
     Attributes
     ----------
     array : (k, 3) integer array
         Rows (anchor, one, other), one < other.
     scores : (k,) array
-        What each is worth, see `suggest`; comparable within one call.
+        See `suggest`; comparable within one call.
     strategy : str
     objects : tuple of str, optional
         The names of the objects.
@@ -74,7 +74,7 @@ class Suggestions:
         return [(names[a], names[b], names[c]) for a, b, c in self.array.tolist()]
 
     def table(self) -> str:
-        """One line for each comparison: anchor, one, other, score."""
+        """One line per comparison: anchor, one, other, score."""
         rows = [tuple(map(str, row)) for row in self]
         values = ["" if self.strategy == "random" else f"{value:.4f}" for value in self.scores]
         cells = [(*row, value) for row, value in zip(rows, values, strict=True)]
@@ -87,7 +87,7 @@ class Suggestions:
         return len(self.array)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
-        """Row after row, by names where there are names."""
+        """Row by row, with names where there are names."""
         rows: list[Any] = self.names or [tuple(row) for row in self.array.tolist()]
         return iter(rows)
 
@@ -111,51 +111,51 @@ def suggest(
     random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> Suggestions:
-    """The k comparisons whose answers would tell most, best first.
+    """The k most informative comparisons, best first.
 
     Parameters
     ----------
     ensemble : Ensemble, or for "random" also Triplets, (m, 3) array, list of names or int
-        What is known so far, such as ``post.ensemble_``. Random questions need no maps: the answers
-        so far, or the names or the number of the objects, will do.
+        Such as ``post.ensemble_``. Random questions need no maps: the answers so far, or the names
+        or the number of the objects, are enough.
     k : int
         How many; they are all different.
     strategy : {"mutual_information", "information_gain", "uncertainty", "random"}, optional
-        - "mutual_information", the default where the model is a probability (STE, TSTE or CKL): the
-          answer tells most about which of the draws is true. It leaves alone what people will
+        - "mutual_information", the default for probabilistic models (STE, TSTE or CKL): most
+          information about which of the draws is true. It avoids questions that people would
           always answer at random.
-        - "information_gain", the crowd kernel's: the answer tells most about where the anchor is,
-          given the anchor's own answers (``triplets``).
+        - "information_gain", from the crowd kernel: most information about the position of the
+          anchor, given the anchor's own answers (``triplets``).
         - "uncertainty", the paper's, and the default with any other model, or with a ``method``: π
-          is nearest to ½. Any ensemble will do.
-        - "random": all are worth the same.
+          nearest to ½. It works with any ensemble.
+        - "random": all comparisons are equally likely.
 
-        The first two need a model that is a probability; their scores are in bits.
+        The first two need a probabilistic model; their scores are in bits.
     triplets : Triplets, or (m, 3) array of numbers or names, optional
-        The answers so far. What they compare is not suggested again, unless ``repeats``. By default
-        those given in place of an ensemble.
+        The answers so far. Their comparisons are not suggested again, unless ``repeats``. By
+        default those given in place of an ensemble.
     pending : (m, 3) array, optional
-        Comparisons that wait for an answer: never suggested.
+        Comparisons already asked but not answered: never suggested.
     candidates : (m, 3) array, optional
         The only comparisons to choose from, in any order of the two compared objects; by default
         all n(n − 1)(n − 2)/2.
     repeats : bool
-        Whether what was answered may be asked again, as in the paper.
+        Whether answered comparisons may be asked again, as in the paper.
     per_anchor : int, optional
-        The most suggestions with the same anchor. By default as many as may be, but for the two
-        strategies in bits, whose best are often all of a few anchors, about twice as many as each
-        would have if all had the same number. ``per_anchor=k`` lifts that.
+        The most suggestions with the same anchor. By default unlimited, except for the two
+        strategies in bits, whose best comparisons often share a few anchors: about twice as many as
+        if all anchors had equally many. ``per_anchor=k`` removes the limit.
     method : {"paper", "joint", "vote"}, optional
-        Of π, for "uncertainty"; see `Ensemble.triplet_probability`.
+        How π is computed, for "uncertainty"; see `Ensemble.triplet_probability`.
     n_draws : int, optional
-        How many draws to look at, evenly spaced among all. By default all for "uncertainty", 200
-        for "mutual_information" and 8 for "information_gain", if there are as many.
+        How many draws to use, evenly spaced. By default all for "uncertainty", 200 for
+        "mutual_information" and 8 for "information_gain", or all if there are fewer.
     pool : int
-        Up to so many comparisons all are scored; of more, about so many that are drawn at random (a
-        tenth of that for "information_gain", whose work for each of them grows with n). The default
-        has room for all of 300 objects.
+        The most comparisons to score; of more, a random sample of about this size is scored (a
+        tenth of that for "information_gain", whose cost for each of them grows with n). The default
+        is the number of comparisons of 300 objects.
     random_state : None, int or numpy.random.Generator
-        Breaks ties, and draws the pool.
+        For ties, and for the sample.
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
 
@@ -184,8 +184,8 @@ def suggest(
     answers = read_comparisons(objects, triplets, "triplets")
     if strategy == "information_gain" and not len(answers):
         raise InputError(
-            "strategy='information_gain' needs the answers so far, which say where an anchor may "
-            "be: give triplets."
+            "strategy='information_gain' needs the answers so far, which determine where an anchor "
+            "may be: pass triplets."
         )
     waiting = read_comparisons(objects, pending, "pending")
     taken = waiting if repeats else np.concatenate([waiting, answers])
@@ -224,12 +224,12 @@ def _nothing(anchor: int, one: Index, other: Index) -> Floats:
 
 
 def _room(pool: int, k: int, strategy: str, n: int) -> int:
-    """How many comparisons to draw where there are more than that."""
+    """How many comparisons to sample where there are more."""
     if strategy == "random":
         return min(pool, 64 * k)
     if strategy == "information_gain" and n * (n - 1) * (n - 2) // 2 > pool:
         pool //= SHARE
-    return max(pool, 8 * k)  # leaves a choice
+    return max(pool, 8 * k)  # enough to choose from
 
 
 def _cap(per_anchor: int | None, k: int, strategy: str, left: Index) -> int:
@@ -243,7 +243,7 @@ def _cap(per_anchor: int | None, k: int, strategy: str, left: Index) -> int:
 
 
 def _thin(ensemble: Ensemble, size: int | None) -> Ensemble:
-    """That many draws, evenly spaced."""
+    """Evenly spaced draws."""
     if size is None or size >= len(ensemble):
         return ensemble
     rows = (np.arange(size) + 0.5) * len(ensemble) / size

@@ -1,4 +1,4 @@
-"""How many answers a wanted precision needs, by simulation."""
+"""How many answers a desired precision needs, by simulation."""
 
 from tercet.uses.plan.plan import plan_answers
 from tercet.uses.plan.result import AnswerPlan, Needed, PlanRow

@@ -1,4 +1,4 @@
-"""How many answers are enough, found by trying it out in simulated worlds."""
+"""How many answers are enough, estimated by simulation."""
 
 from __future__ import annotations
 
@@ -69,48 +69,49 @@ def plan_answers(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> AnswerPlan:
-    """Find how many answers to random comparisons a wanted precision needs.
+    """Estimate how many answers to random comparisons a desired precision needs.
 
-    Worlds are simulated, people in them answer more and more questions, and after each step a map
-    is made of the answers and measured against the world.
+    Experiments are simulated with increasing numbers of answers; at each number a map is fitted
+    and compared with the simulated truth.
 
     Parameters
     ----------
     n_objects : int
-        May be left out with ``like``.
+        Optional with ``like``.
     n_components : int, optional
-        Dimension of the worlds and of the maps; 2 by default.
+        True dimension, and dimension of the maps; 2 by default.
     noise : float, optional
-        The paper's σ, the standard deviation of log-distances as people see them; 0.3 by default.
-        An answer is right with probability Φ(|log(δ_far/δ_near)| / (σ√2)).
+        The paper's σ, the standard deviation of perceived log-distances; 0.3 by default. An answer
+        is correct with probability Φ(|log(δ_far/δ_near)| / (σ√2)).
     lapse : float, optional
-        Share of answers given by a coin; 0 by default.
+        Share of answers given at random; 0 by default.
     shape : {"normal", "mixture"}, optional
-        A round cloud of points, the default, or the paper's three clusters in the plane.
+        Points from a standard normal distribution, the default, or from the paper's mixture of
+        three Gaussians in the plane.
     like : Ensemble, Triplets, (m, 3) array or data frame, optional
-        A pilot. Worlds are draws of its ensemble, with their own noise. New answers are added to
-        those of the pilot: the plan says how many *more*. An Ensemble does not hold its answers:
-        the plan is for a new experiment with the same objects.
+        A pilot. Its draws, with their own noise, are taken as the truth. New answers are added to
+        those of the pilot: the plan says how many *more* are needed. An Ensemble does not contain
+        its answers: the plan is then for a new experiment with the same objects.
     measure : {"accuracy", "sure", "radius", "agreement"}
         "accuracy": share of all comparisons that the map has right. "sure": share of which it is
-        sure, π above .95 either way. "radius": median radius of the points' 95 % ellipses, the root
-        mean square radius of the map being 1. "agreement": share of a next person's answers that
-        are predicted.
+        certain, π above .95 either way. "radius": median radius of the points' 95 % ellipses,
+        relative to the root mean square radius of the map. "agreement": share of the next person's
+        answers that are predicted correctly.
     target : float, optional
         By default 0.9, 0.7, 0.2 and 0.8.
     assurance : float
-        Share of the experiments that shall reach the target.
+        Share of the experiments that should reach the target.
     answers : sequence of int, optional
-        The steps, in rising order. By default they are found: doubled until the target is reached,
-        and finer where it is.
+        Numbers of answers to simulate, increasing. By default they are doubled until the target is
+        reached, and then refined.
     limit : int, optional
-        The most answers to try, on top of a pilot's; by default 50 n log2 n, or 8 times the
-        pilot's if that is more.
+        The most answers to simulate, in addition to a pilot's; by default 50 n log2 n, or 8 times
+        the pilot's if that is more.
     repeats : int, optional
-        Worlds; by default 10, or as many as ``assurance`` needs (36 for 0.9).
+        Simulated experiments; by default 10, or as many as ``assurance`` needs (36 for 0.9).
     maker : Posterior or Bootstrap, optional
-        What makes maps, its dimension being replaced; by default the recommended posterior, with
-        2 chains of 250 draws.
+        Fits the maps, in the dimension above; by default the recommended posterior, with 2 chains
+        of 250 draws.
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
     random_state : None, int or numpy.random.Generator
@@ -120,14 +121,14 @@ def plan_answers(
     Returns
     -------
     AnswerPlan
-        Its ``needed`` has the number and its interval; printed, it is a table and a sentence.
+        ``needed`` has the number and its interval; printed, it is a table and a sentence.
 
     Notes
     -----
-    Each world's curve is made to rise (isotonic regression) and says where it reaches the target;
-    the plan is the median of these numbers, or another quantile: ``assurance``. The
-    interval lies between two of them in their order: it says what other worlds could have changed,
-    not what a wrong noise would. Questions are drawn with replacement.
+    Isotonic regression of each experiment's curve gives the number of answers at which it reaches
+    the target; the plan is the median of these numbers, or the quantile ``assurance``. The
+    interval, between two order statistics, covers the variation between simulated experiments, not
+    a wrong assumption about noise. Questions are drawn with replacement.
 
     Examples
     --------
@@ -174,26 +175,26 @@ def plan_answers(
     )
 
 
-# --- try numbers of answers until it is clear how many are needed -------------------------------
+# --- simulate numbers of answers until it is clear how many are needed --------------------------
 
 
-POOR_R_HAT = 1.2  # far from agreement; in short chains the largest of many is often above 1.05
-COARSE = 1.5  # ratio of two steps between which another one is worth its time
-GLANCE = 8  # times the first step: as far as a target beyond all reach is followed
+POOR_R_HAT = 1.2  # chains disagree; in short chains the largest of many is often above 1.05
+COARSE = 1.5  # ratio of two steps between which another one is simulated
+GLANCE = 8  # times the first step: where to stop if the target cannot be reached
 
-# What random numbers are for: first word of a key.
+# Purpose of random numbers: first word of a key.
 _WORLD, _FIT, _PILOT, _DRAWS = range(4)
 
 
 class _Task(NamedTuple):
-    """One map to make and to measure."""
+    """One map to fit and evaluate."""
 
     total: int
     world: int
 
 
 class Search:
-    """The steps tried so far, by their total number of answers, and what they gave.
+    """The numbers of answers simulated so far, as totals, and their results.
 
     Parameters
     ----------
@@ -221,18 +222,18 @@ class Search:
             self.best = float(np.quantile(best, 1.0 - setting.assurance))
 
     def crossings(self) -> Floats:
-        """The total (repeats,) that each world needs."""
+        """The total (repeats,) that each simulated experiment needs."""
         totals = np.array(sorted(self.values))
         sign = -1.0 if self.measure.lower_is_better else 1.0
         curves = sign * np.stack([self.values[total] for total in totals.tolist()], axis=1)
         return np.array([crossing(totals, curve, sign * self.target) for curve in curves])
 
     def needed(self) -> Needed:
-        """What the steps so far say; totals."""
+        """Estimate from the steps so far; totals."""
         return needed_answers(self.crossings(), self.setting.assurance)
 
     def find(self) -> None:
-        """Double the answers until the target is reached, and look closer where it is."""
+        """Double the answers until the target is reached, then refine."""
         n, base = self.setting.n_objects, self.setting.base
         first, fewest, most = self._step(n * math.log2(n)), n, self.setting.limit
         if base:
@@ -260,7 +261,7 @@ class Search:
             )
 
     def look_at(self, totals: list[int]) -> None:
-        """Measure maps of so many answers, in all worlds; the longest work first."""
+        """Evaluate maps of these numbers of answers, in all worlds; the longest first."""
         new = sorted(set(totals) - self.values.keys(), reverse=True)
         tasks = [_Task(total, w) for total in new for w in range(len(self.worlds))]
         self.bar.total = (self.bar.total or 0) + len(tasks)
@@ -298,7 +299,7 @@ class Search:
         return [drawn_world(pilot, int(draw)) for draw in draws]
 
     def _measure(self, task: _Task) -> tuple[float, bool]:
-        """What a map of so many answers is worth, and whether its chains disagree."""
+        """The measure of one map, and whether its chains disagree."""
         world = self.worlds[task.world]
         m = task.total - self.setting.base
         answers = self._with_pilot(answers_in(world, m, self._key(_WORLD, task.world)))
@@ -311,12 +312,12 @@ class Search:
             progress=False,
             random_state=np.random.default_rng(seed_for(*self._key(*key))),
         )
-        maker._fit_quietly(answers)  # few answers make poor fits; they are counted
+        maker._fit_quietly(answers)  # poor fits of few answers are counted, not warned of
         diagnostics = getattr(maker, "diagnostics_", None)
         return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
 
     def _with_pilot(self, rows: Index) -> Triplets:
-        """New answers (m, 3) after those of the pilot, which keep their screens."""
+        """The pilot's answers, with their screens, followed by new ones (m, 3)."""
         pilot = self.pilot
         if pilot is None:
             return Triplets(rows, n_objects=self.setting.n_objects)
@@ -332,7 +333,7 @@ class Search:
 
 
 def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
-    """The answers of a pilot, each as often as it was given."""
+    """The answers of a pilot, votes one by one."""
     if not isinstance(like, Triplets):
         return None
     rows = single_answers(like, "the pilot")
@@ -343,9 +344,9 @@ def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
 # --- settings, checked before the work starts ---------------------------------------------------
 
 
-NOISE, LAPSE, SHAPE, DIMENSION = 0.3, 0.0, SHAPES[0], 2  # unless told otherwise
+NOISE, LAPSE, SHAPE, DIMENSION = 0.3, 0.0, SHAPES[0], 2  # defaults
 WORLDS = 10
-LIMIT, LIMIT_OF_PILOT = 50, 8  # times n log2 n, and times the answers that there are
+LIMIT, LIMIT_OF_PILOT = 50, 8  # times n log2 n, and times the pilot's answers
 
 
 class Setting(NamedTuple):
@@ -376,7 +377,7 @@ def settle(
     limit: int | None,
     maker: Posterior | Bootstrap | None,
 ) -> Setting:
-    """Check everything, and settle what is left open."""
+    """Check all settings, and fill in the defaults."""
     if like is not None:
         like = _read_pilot(like)
         n, d = _of_pilot(like, n_objects, n_components, noise, lapse, shape)
@@ -387,7 +388,7 @@ def settle(
         n = _check_world(n_objects, d, noise, lapse, shape)
     need_memory(
         6 * n**2,
-        f"All comparisons of one anchor among {n} objects, which a plan looks at,",
+        f"All comparisons of one anchor among {n} objects, which a plan uses,",
         "plan for fewer objects",
     )
     if not (is_number(assurance) and 0.0 < assurance < 1.0):
@@ -396,16 +397,15 @@ def settle(
     repeats = max(WORLDS, fewest) if repeats is None else repeats
     if not is_count(repeats) or repeats < fewest:
         raise InputError(
-            f"repeats must be a whole number from {fewest}: with fewer worlds nothing can be said "
-            f"about what {100 * assurance:.3g} % of experiments reach; got {repeats!r}."
+            f"repeats must be at least {fewest}: fewer simulated experiments cannot show what "
+            f"{100 * assurance:.3g} % of experiments reach; got {repeats!r}."
         )
     base = like.n_answers if isinstance(like, Triplets) else 0
     if limit is None:
         limit = max(math.ceil(LIMIT * n * math.log2(n)), LIMIT_OF_PILOT * base)
     elif not is_count(limit) or limit < n:
         raise InputError(
-            f"limit must be a whole number of at least {n}, an answer for every object, got "
-            f"{limit!r}."
+            f"limit must be a whole number of at least {n}, one answer per object, got {limit!r}."
         )
     return Setting(
         int(n),
@@ -428,8 +428,8 @@ def check_steps(answers: Sequence[int], base: int) -> list[int]:
     valid = all(is_count(m) or (base > 0 and m == 0) for m in steps)
     if len(steps) < 2 or not valid or sorted(set(steps)) != steps:
         raise InputError(
-            "answers must be two or more whole numbers in rising order, such as [500, 1000, 2000], "
-            f"got {answers!r}."
+            "answers must be two or more increasing whole numbers, such as [500, 1000, 2000], got "
+            f"{answers!r}."
         )
     return [base + int(m) for m in steps]
 
@@ -457,7 +457,7 @@ def _of_pilot(
     """The number of objects and of dimensions of a pilot."""
     for name, value in (("noise", noise), ("lapse", lapse), ("shape", shape)):
         if value is not None:
-            raise InputError(f"the pilot in like says how people answer; leave {name} out.")
+            raise InputError(f"{name} is estimated from the pilot in like; leave {name} out.")
     if n_objects not in (None, like.n_objects):
         raise InputError(
             f"the pilot in like has {like.n_objects} objects, and n_objects is {n_objects!r}; "
@@ -465,14 +465,14 @@ def _of_pilot(
         )
     if isinstance(like, Triplets):
         if like.is_quadruplets:
-            raise InputError("a plan asks about triplets, and the pilot in like has quadruplets.")
+            raise InputError("a plan is for triplets, and the pilot in like has quadruplets.")
         d = DIMENSION if n_components is None else n_components
         _check_dimension(d, like.n_objects)
         return like.n_objects, d
     if like.kind != "points" or like.model is None or not like.model.is_probability:
         raise InputError(
-            "like must be an ensemble of points whose model is a probability of answers, such as "
-            "that of Posterior(CKL(2)); this one cannot say how people would answer."
+            "like must be an ensemble of points from a probabilistic model, such as that of "
+            "Posterior(CKL(2)); this one cannot simulate answers."
         )
     if n_components not in (None, like.n_components):
         raise InputError(
@@ -483,18 +483,18 @@ def _of_pilot(
 
 
 def _check_world(n: int | None, d: int, noise: float, lapse: float, shape: str) -> int:
-    """The number of objects, if such a world can be."""
+    """The number of objects, if the settings of the simulation are valid."""
     if n is None or not is_count(n) or n < 4:
         raise InputError(f"n_objects must be a whole number from 4, got {n!r}.")
     _check_dimension(d, n)
     if not is_number(noise) or noise < 0.0:
         raise InputError(f"noise must be a standard deviation of at least 0, got {noise!r}.")
     if not is_number(lapse) or not 0.0 <= lapse < 1.0:
-        raise InputError(f"lapse is a share from 0 and below 1, got {lapse!r}.")
+        raise InputError(f"lapse must be a share of at least 0 and below 1, got {lapse!r}.")
     if shape not in SHAPES:
         raise InputError(f"shape must be one of {', '.join(map(repr, SHAPES))}, got {shape!r}.")
     if shape == "mixture" and d != 2:
-        raise InputError(f"shape='mixture' is the paper's, in the plane; n_components is {d}.")
+        raise InputError(f"shape='mixture' has two dimensions, as in the paper; got {d}.")
     return n
 
 
@@ -511,9 +511,9 @@ def _check_maker(maker: Posterior | Bootstrap | None) -> Posterior | Bootstrap:
         return Posterior(2, **QUICK)
     if not isinstance(maker, Posterior | Bootstrap):
         raise InputError(
-            "maker must be a Posterior or a Bootstrap that is not fitted, such as "
-            f"Posterior(STE()); got {type(maker).__name__}."
+            "maker must be an unfitted Posterior or Bootstrap, such as Posterior(STE()); got "
+            f"{type(maker).__name__}."
         )
     if isinstance(maker, Posterior) and isinstance(maker.prior, DistancePrior):
-        raise InputError("maker draws distances, which have no dimension; give it a NormalPrior.")
+        raise InputError("maker draws distances, which have no dimension; use a NormalPrior.")
     return maker

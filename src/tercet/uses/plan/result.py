@@ -1,4 +1,4 @@
-"""What `plan_answers` returns: a curve as a table, and how many answers a target needs."""
+"""The result of `plan_answers`: a curve as a table, and how many answers a target needs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = [
 ]
 
 WIDTH = 88
-STEEP = 0.2  # share of the gap to the target that a doubling of the answers must close to go on
+STEEP = 0.2  # share of the gap to the target that a doubling must close to be worth continuing
 
 
 class PlanRow(NamedTuple):
-    """What so many answers give: the median over the worlds, and where the middle 80 % lie."""
+    """The measure at a number of answers: median and central 80 % of simulated experiments."""
 
     answers: int
     median: float
@@ -50,17 +50,16 @@ class AnswerPlan:
     assurance : float
         The share of experiments that reach the target with the needed number.
     needed : Needed
-        The number of answers, with the 95 % interval that the number of worlds leaves; None where
-        it is more than the most that was tried.
+        The number of answers, with a 95 % interval; None where it exceeds the most simulated.
     rows : tuple of PlanRow
-        The curve, in rising order of answers.
+        The curve, by increasing number of answers.
     by_world : tuple of float
-        The number that each world needs; infinite where it was not found.
+        The number that each simulated experiment needs; infinite where it was not reached.
     best : float or None
-        What someone who knows the truth reaches, where that is less than everything: agreement.
+        Agreement of the true map, the most that is possible; None for other measures.
     n_objects, n_components : int
     noise, lapse : float or None
-        None where a pilot says how people answer.
+        None where they are estimated from a pilot.
     pilot : int
         Answers of the pilot, to which the others are added; 0 without one.
     poor : int
@@ -88,13 +87,13 @@ class AnswerPlan:
         if self.poor:
             fits = len(self.rows) * len(self.by_world)
             words.append(
-                f"Caution: in {self.poor} of {fits} fits the chains did not agree; take the number "
-                "for a rough one."
+                f"Caution: in {self.poor} of {fits} fits the chains did not agree; the number is "
+                "only approximate."
             )
         return " ".join(words)
 
     def table(self) -> str:
-        """The rows, for reading."""
+        """The rows as text."""
         lines = [
             [_grouped(row.answers), *(f"{value:.3f}" for value in row[1:])] for row in self.rows
         ]
@@ -102,7 +101,7 @@ class AnswerPlan:
         return Table("", [head, self.measure, "10 %", "90 %"], lines).text(right=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it; a number that was not found is None."""
+        """All values, JSON-compatible; missing ones are None."""
         found: dict[str, Any] = json_ready(self)
         return found | {"sentence": self.sentence}
 
@@ -116,15 +115,15 @@ class AnswerPlan:
         wanted = measure.words.format(self._show(self.target))
         if self.best is not None and self.best < self.target:
             return (
-                f"Not reachable: {wanted}. People do not agree that well with themselves: even "
-                f"the true map predicts about {self._show(self.best)} of their answers."
+                f"Not reachable: {wanted}. Answers are too noisy: even the true map predicts only "
+                f"about {self._show(self.best)} of them."
             )
         value, low, high = self.needed
         most, last = self.rows[-1].answers, self.rows[-1].median
         if value is None:
             return (
-                f"More than {_grouped(most)} {more}answers are needed for {wanted}: with so many "
-                f"the median is {self._show(last)}. {self._outlook()}"
+                f"More than {_grouped(most)} {more}answers are needed for {wanted}: with "
+                f"{_grouped(most)} the median is {self._show(last)}. {self._outlook()}"
             )
         if value <= self.rows[0].answers:
             if value == 0:
@@ -133,8 +132,8 @@ class AnswerPlan:
         until = f"more than {_grouped(most)}" if high is None else _grouped(_round(high, math.ceil))
         return (
             f"About {_grouped(_round(value, round))} {more}answers (between "
-            f"{_grouped(_round(low or 0, math.floor))} and {until}) are needed for {wanted}: with "
-            f"so many, {self._share()} of such experiments reach it."
+            f"{_grouped(_round(low or 0, math.floor))} and {until}) are needed for {wanted}; "
+            f"{self._share()} of such experiments then reach it."
         )
 
     @property
@@ -148,18 +147,18 @@ class AnswerPlan:
         return f"{100 * value:.3g} %"
 
     def _outlook(self) -> str:
-        """What going on would bring, from the last doubling of all answers, or nearly so."""
+        """Whether more answers would help, from the last doubling."""
         last = self.rows[-1]
         better = self.target - last.median if self._falls else last.median - self.target
         if better >= 0.0:
-            return f"Half of such experiments reach it, but not {self._share()}; try more."
+            return f"Half of such experiments reach it, but not {self._share()}; raise the limit."
         half = (last.answers + self.pilot) / 2.0
         before = [row for row in self.rows[:-1] if row.answers + self.pilot <= 1.01 * half]
         if not before:
-            return "More would have to be tried."
+            return "Raise the limit."
         gap, gain = abs(self.target - last.median), abs(last.median - before[-1].median)
         if gain >= STEEP * gap:
-            return "It still gets better with more."
+            return "It still improves with more answers."
         return (
             f"The last doubling changed that by only {self._show(gain)}: with this noise the "
             "target is out of reach in practice."
@@ -167,7 +166,7 @@ class AnswerPlan:
 
 
 def _round(value: int, to: Callable[[float], int]) -> int:
-    """Two digits are enough for a guess."""
+    """Round to two digits."""
     unit: int = 10 ** max(0, len(str(value)) - 2)
     return to(value / unit) * unit
 
@@ -176,29 +175,29 @@ def _grouped(value: int) -> str:
     return f"{value:,}".replace(",", " ")
 
 
-# --- from the curves of several worlds to a number ----------------------------------------------
+# --- from the curves of simulated experiments to a number ---------------------------------------
 
 
 INTERVAL = 0.95
 
 
 class Needed(NamedTuple):
-    """How many answers are needed, with a 95 % interval; None is more than the most tried."""
+    """How many answers are needed, with a 95 % interval; None: more than the most simulated."""
 
     value: int | None
     low: int | None
     high: int | None
 
     def without(self, base: int) -> Needed:
-        """The same, less the answers that there are already."""
+        """The same, less the existing answers."""
         return Needed(*(None if end is None else end - base for end in self))
 
 
 def crossing(answers: NDArray[np.int64], values: Floats, target: float) -> float:
-    """Where a curve, made to rise by isotonic regression, first reaches the target.
+    """Where the isotonic regression of a curve first reaches the target.
 
-    Linear between steps, in the logarithm of the number of answers. Infinite where the target is
-    not reached; the first step where that one reaches it.
+    Linear between steps in the logarithm of the number of answers. Infinite where the target is
+    not reached; the first step if that already reaches it.
 
     Parameters
     ----------
@@ -221,16 +220,16 @@ def crossing(answers: NDArray[np.int64], values: Floats, target: float) -> float
 
 
 def needed_answers(crossings: Floats, assurance: float) -> Needed:
-    """The number with which the share ``assurance`` of worlds reaches the target.
+    """The number with which the share ``assurance`` of experiments reaches the target.
 
-    The quantile of the worlds' own numbers. Its interval is that between two of these numbers in
-    their order, which holds whatever their distribution is: how many of R worlds lie below the
-    true quantile is binomial (David & Nagaraja 2003, section 7.1).
+    The quantile of the experiments' own numbers. Its interval lies between two order statistics,
+    which is distribution-free: how many of R lie below the true quantile is binomial (David &
+    Nagaraja 2003, section 7.1).
 
     Parameters
     ----------
     crossings : (R,) array
-        The number that each world needs, infinite where it was not found; at least
+        The number that each experiment needs, infinite where it was not reached; at least
         ``fewest_worlds(assurance)``.
     assurance : float
     """
@@ -238,7 +237,7 @@ def needed_answers(crossings: Floats, assurance: float) -> Needed:
     size, tail = len(ordered), (1.0 - INTERVAL) / 2.0
     low = int(binom.ppf(tail, size, assurance)) - 1
     high = int(binom.ppf(1.0 - tail, size, assurance))
-    # The quantile's place: R numbers share out the whole evenly.
+    # Position of the quantile among R order statistics.
     place = round(assurance * size - 0.5, 9)
     below, above = max(math.floor(place), 0), min(math.ceil(place), size - 1)
     value = ordered[below]
@@ -248,7 +247,7 @@ def needed_answers(crossings: Floats, assurance: float) -> Needed:
 
 
 def fewest_worlds(assurance: float) -> int:
-    """How many worlds an interval takes: fewer could all lie on one side of the quantile."""
+    """How many experiments an interval takes: fewer could all lie on one side of the quantile."""
     larger = max(assurance, 1.0 - assurance)
     return math.ceil(math.log((1.0 - INTERVAL) / 2.0) / math.log(larger))
 

@@ -1,4 +1,4 @@
-"""Worlds to plan in: true positions, how people answer in them, and how good a map of them is."""
+"""Simulated experiments: true positions, how people answer, and how good a map is."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ __all__ = [
 
 SHAPES = ("normal", "mixture")
 BLOCK = 1024  # answers that share a seed
-_POINTS, _ANSWERS = range(2)  # what random numbers are for: last words of a world's key
+_POINTS, _ANSWERS = range(2)  # purpose of random numbers: last words of a world's key
 
 
 class SimulatedWorld(NamedTuple):
-    """True positions, and the people who answer."""
+    """True positions, and how people answer."""
 
     points: Floats  # (n, d)
     probability: Probability  # of the answer "near", from two arrays of squared distances
-    lapse: float  # share of answers given by a coin
+    lapse: float  # share of answers given at random
 
     def answer_probability(self, near: Floats, far: Floats) -> Floats:
-        """Probability that a person calls the first of two squared distances the nearer."""
+        """Probability that a person judges the first of two squared distances to be smaller."""
         p = np.asarray(self.probability(near, far), dtype=np.float64)
         return (1.0 - self.lapse) * p + self.lapse / 2.0
 
@@ -63,7 +63,7 @@ def made_world(
     ----------
     n_objects, n_components : int
     shape : {"normal", "mixture"}
-        Points from a round normal cloud, or from the paper's three clusters in the plane.
+        Points from a standard normal distribution, or from the paper's mixture in the plane.
     noise, lapse : float
         As in `tercet.simulate.answer`.
     key : tuple of int
@@ -87,7 +87,7 @@ def made_world(
 
 
 def drawn_world(pilot: Ensemble, draw: int) -> SimulatedWorld:
-    """One draw of a pilot's ensemble taken for the truth, with the noise that was drawn with it."""
+    """One draw of a pilot's ensemble taken as the truth, with its own noise."""
     model, parameters = pilot.model, pilot.parameters
     assert model is not None  # was checked with the other settings
     own = {f.name for f in fields(model)} & parameters.keys()  # type: ignore[arg-type]
@@ -123,14 +123,14 @@ def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Index:
     return np.concatenate([np.empty((0, 3), dtype=np.int64), *blocks])[:m]
 
 
-# --- what a plan may aim at ---------------------------------------------------------------------
+# --- measures -----------------------------------------------------------------------------------
 
 
-LEVEL = 0.95  # from which a comparison counts as sure, and that a point's ellipse holds
+LEVEL = 0.95  # above which a comparison counts as certain, and level of the ellipses
 
 
 def accuracy(ensemble: Ensemble, world: SimulatedWorld) -> float:
-    """Share of all comparisons whose order in the world is the likelier one; π = ½ is half."""
+    """Share of all comparisons whose true order is the likelier one; π = ½ counts half."""
     right = total = 0.0
     for squared, p in _by_anchor(ensemble, world):
         truth, (row, column) = np.sign(squared[None, :] - squared[:, None]), _pairs(p)
@@ -141,7 +141,7 @@ def accuracy(ensemble: Ensemble, world: SimulatedWorld) -> float:
 
 
 def sure(ensemble: Ensemble, world: SimulatedWorld) -> float:
-    """Share of all comparisons of which it is sure: π above .95 either way."""
+    """Share of all comparisons that are certain: π above .95 either way."""
     certain = total = 0
     for _, p in _by_anchor(ensemble, world):
         values = p[_pairs(p)]
@@ -151,13 +151,13 @@ def sure(ensemble: Ensemble, world: SimulatedWorld) -> float:
 
 
 def radius(ensemble: Ensemble, world: SimulatedWorld) -> float:
-    """Median radius of the points' 95 % ellipses, the root mean square radius of the map being 1.
+    """Median radius of the points' 95 % ellipses, relative to the map's root mean square radius.
 
     Half-lengths of an ellipse are √χ² times its standard deviations; the radius is their root mean
-    square. The draws are laid on each other with scale: answers hardly tell how large a map is.
+    square. The draws are aligned with scaling: answers hardly determine the size of a map.
     """
-    laid = Ensemble(ensemble.draws, alignment="scale")
-    mean, covariance = laid.point_mean(), laid.point_covariance()
+    aligned = Ensemble(ensemble.draws, alignment="scale")
+    mean, covariance = aligned.point_mean(), aligned.point_covariance()
     d = mean.shape[1]
     radii = np.sqrt(chi2.ppf(LEVEL, d) * np.trace(covariance, axis1=1, axis2=2) / d)
     size = np.sqrt(np.mean(np.sum((mean - mean.mean(axis=0)) ** 2, axis=1)))
@@ -165,7 +165,7 @@ def radius(ensemble: Ensemble, world: SimulatedWorld) -> float:
 
 
 def agreement(ensemble: Ensemble, world: SimulatedWorld) -> float:
-    """Share of a next person's answers, to all comparisons, that the likelier order predicts."""
+    """Share of the next person's answers, to all comparisons, that are predicted correctly."""
     predicted = total = 0.0
     for squared, p in _by_anchor(ensemble, world):
         row, column = _pairs(p)
@@ -176,7 +176,7 @@ def agreement(ensemble: Ensemble, world: SimulatedWorld) -> float:
 
 
 def best_agreement(world: SimulatedWorld) -> float:
-    """The agreement of someone who knows the world: the mean of max(p, 1 − p)."""
+    """The agreement of the true map: the mean of max(p, 1 − p)."""
     best = total = 0.0
     for anchor in range(len(world.points)):
         squared = _squared(world, anchor)
@@ -206,26 +206,26 @@ def _pairs(p: Floats) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Measure(NamedTuple):
-    """Something to aim at."""
+    """A measure of precision."""
 
     compute: Callable[[Ensemble, SimulatedWorld], float]
-    target: float  # unless another is wanted
+    target: float  # default
     least: float  # a target is above it,
     most: float  # and below this
     lower_is_better: bool
-    words: str  # what is wanted, with {} for the target
+    words: str  # with {} for the target
 
 
 MEASURES = {
     "accuracy": Measure(
         accuracy, 0.9, 0.5, 1.0, False, "a map that has {} of all comparisons right"
     ),
-    "sure": Measure(sure, 0.7, 0.0, 1.0, False, "a map that is sure of {} of all comparisons"),
+    "sure": Measure(sure, 0.7, 0.0, 1.0, False, "a map that is certain of {} of all comparisons"),
     "radius": Measure(
-        radius, 0.2, 0.0, np.inf, True, "points known to within {} of the map's own radius"
+        radius, 0.2, 0.0, np.inf, True, "points located to within {} of the map's radius"
     ),
     "agreement": Measure(
-        agreement, 0.8, 0.5, 1.0, False, "a map that predicts {} of a next person's answers"
+        agreement, 0.8, 0.5, 1.0, False, "a map that predicts {} of the next person's answers"
     ),
 }
 
@@ -238,7 +238,7 @@ def check_measure(name: str) -> Measure:
 
 
 def settle_target(name: str, target: float | None) -> float:
-    """The target, or the measure's own where none is given."""
+    """The target, or the measure's default."""
     measure = check_measure(name)
     if target is None:
         return measure.target
@@ -248,5 +248,5 @@ def settle_target(name: str, target: float | None) -> float:
             if np.isfinite(measure.most)
             else f"above {measure.least:g}"
         )
-        raise InputError(f"a target of {name} lies {within}, got {target!r}.")
+        raise InputError(f"a target for {name} must lie {within}, got {target!r}.")
     return float(target)

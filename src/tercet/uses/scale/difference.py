@@ -1,4 +1,4 @@
-"""The signed-difference model of MLDS, and its maximum likelihood for many sets of answers."""
+"""The signed-difference model of MLDS, fitted by maximum likelihood to many sets of answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tercet.arrays import Bools, Floats, Index
 from tercet.compiled import jit
 from tercet.errors import InputError
 
-OPEN = 1e-3  # information about a value so small that its error would be 30 times the noise
+OPEN = 1e-3  # information about a value below which its error would be 30 times the noise
 
 LINKS = ("probit", "logit", "cauchit")  # as the kernels number them
 
@@ -24,7 +24,7 @@ class Fits(NamedTuple):
     lapse: Floats  # (B,)
     log_likelihood: Floats  # (B,)
     converged: Bools  # (B,)
-    determined: Bools  # (B,): whether the answers settle every value; unanimous ones do not
+    determined: Bools  # (B,): whether the answers identify every value; unanimous ones do not
 
 
 def differences(questions: Questions, scale: Floats) -> Floats:
@@ -52,7 +52,7 @@ def check_design(questions: Questions) -> None:
     if rank < n - 1:
         raise InputError(
             f"{len(pairs)} different questions about {n} stimuli leave {n - 1 - rank} of the "
-            f"{n - 1} scale values open; ask more, and different, questions."
+            f"{n - 1} scale values undetermined; ask more, and different, questions."
         )
 
 
@@ -64,7 +64,7 @@ def probability(eta: Floats, link: str, lapse: float | Floats = 0.0) -> Floats:
         core = ndtr(eta)
     elif link == "logit":
         core = expit(eta)
-    else:  # by arctan2 the lower tail keeps its digits
+    else:  # arctan2 keeps precision in the lower tail
         core = np.arctan2(1.0, -eta) / np.pi
     return np.asarray(0.5 * lapse + (1.0 - np.asarray(lapse)) * core)
 
@@ -78,8 +78,8 @@ def fit_counts(
 ) -> Fits:
     """Maximise the likelihood for each of B sets of counts (B, q, 2).
 
-    Where answers leave some direction open, because they are unanimous or none was given, a very
-    small ridge keeps the scale near the start.
+    Where answers leave some direction undetermined, because they are unanimous or missing, a very
+    small ridge penalty keeps the scale near the start.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def fit_counts(
     lapse : bool or float
         Whether to estimate λ in [0, ½], or its known value.
     start : Fits, optional
-        Of one set, from whose maximum all are sought. By default several starts are tried where
+        Of one set, whose maximum is the start for all. By default several starts are tried where
         the likelihood may have several maxima (cauchit, lapses), and the best is kept.
     """
     free = lapse is True
@@ -100,13 +100,13 @@ def fit_counts(
     zeros = np.zeros(questions.n_objects)
     if link != "cauchit" and not free and known == 0.0:  # concave: any start will do
         return _run(questions, counts, link, False, zeros, 0.0)
-    plain = [_run(questions, counts, name, False, zeros, 0.0) for name in ("probit", "logit")]
+    starts = [_run(questions, counts, name, False, zeros, 0.0) for name in ("probit", "logit")]
     guesses = (0.01, 0.1) if free else (known,)
     found = []
     for k in range(len(counts)):
         tried = [
             _run(questions, counts[k : k + 1], link, free, fits.scale[k], guess)
-            for fits in plain
+            for fits in starts
             for guess in guesses
         ]
         found.append(max(tried, key=lambda fits: float(fits.log_likelihood[0])))
@@ -130,7 +130,7 @@ def _run(
 
 
 LARGEST_LAPSE = 0.5
-RIDGE = 1e-8  # towards the start; decides where answers leave values open, and is unseen elsewhere
+RIDGE = 1e-8  # towards the start; matters only where answers leave values undetermined
 
 _PROBIT, _LOGIT = 0, 1  # and the cauchit is 2
 _ITERATIONS, _HALVINGS, _CLOSE = 200, 40, 1e-11
@@ -179,7 +179,7 @@ def side(link: int, z: float, lapse: float) -> tuple[float, float, float, float,
 def log_likelihood(
     pairs: Index, counts: Floats, link: int, centre: Floats, scale: Floats, lapse: float
 ) -> float:
-    """Of one set of counts (q, 2), less the small penalty of the ridge about the centre."""
+    """Log-likelihood of one set of counts (q, 2), less the ridge penalty about the centre."""
     value = 0.0
     for q in range(len(pairs)):
         lower, higher = counts[q, 0], counts[q, 1]
@@ -258,7 +258,7 @@ def slopes(
 
 @jit
 def _solve(matrix: Floats, right: Floats, end: int, out: Floats) -> bool:
-    """Solve for the unknowns 1 to end − 1 by Cholesky; says whether the matrix is positive.
+    """Solve for the unknowns 1 to end − 1 by Cholesky; False if the matrix is not positive.
 
     Uses, and overwrites, the lower triangle.
     """
@@ -295,9 +295,9 @@ def _step(
     right: Floats,
     step: Floats,
 ) -> bool:
-    """Newton's step with the lapse rate kept in its bounds; says whether there is one.
+    """Newton's step with the lapse rate kept in its bounds; False if there is none.
 
-    Where the rate would leave them it ends on the bound, and the scale takes the best step given
+    Where the rate would leave them it stays on the bound, and the scale takes the best step given
     that.
     """
     n = len(gradient) - 1
@@ -330,8 +330,9 @@ def maximise(
 ) -> None:
     """Newton's method with halved steps, for one set of counts after the other.
 
-    Where the observed information is not positive, the expected one, which always is, stands in.
-    ``least`` is the smallest pivot of the information: where it is about 0, some direction is open.
+    Where the observed information is not positive definite, the expected one is used, which always
+    is. ``least`` is the smallest pivot of the information: about 0 where a direction is
+    undetermined.
     """
     n = scale.shape[1]
     gradient, right, step = np.empty(n + 1), np.empty(n + 1), np.zeros(n + 1)

@@ -1,8 +1,8 @@
-"""Whether a perceptual scale fits the answers: deviance, residual envelope, runs, predictive check.
+"""Goodness of fit of a perceptual scale: deviance, residual envelope, runs, predictive check.
 
 As in MLDS (Wood, *Generalized Additive Models*, 2006; Knoblauch & Maloney, J. Stat. Software 25(2),
-2008): answers are drawn from the fitted model again and again, refitted, and their residuals show
-what those of the true answers should look like.
+2008): answers are repeatedly simulated from the fitted model and refitted, and their residuals are
+the reference for the observed ones.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from tercet.uses.scale.result import PerceptualScale
 __all__ = ["GoodnessOfFit", "goodness_of_fit"]
 
 
-CHUNK = 25  # simulations of one task
+CHUNK = 25  # simulations per task
 
 
 @dataclass(frozen=True, eq=False)
 class GoodnessOfFit:
-    """How well a scale fits the answers it was made of.
+    """Goodness of fit of a scale to the answers it was estimated from.
 
     Attributes
     ----------
@@ -42,24 +42,24 @@ class GoodnessOfFit:
         "refitted answers" of the fitted model, or "posterior predictive" ones.
     n_answers : int
     deviance, null_deviance : float
-        −2 log-likelihood, of the model (of a posterior, the mean over draws) and of a coin.
+        −2 log-likelihood, of the model (for a posterior, the mean over draws) and of guessing.
     deviance_p : float
         Share of the simulations that fit no better: small where the model fits badly.
     aic : float or None
         Deviance plus twice the number of parameters; None for a posterior.
     accuracy : float
-        Share of the answers that the model thinks the likelier ones.
+        Share of the answers that the model predicts correctly.
     residuals : (m,) array
         Deviance residuals, sorted: √(−2 log p) of the answer given, positive where the higher pair
-        of stimuli was chosen (of a posterior, the mean over draws of each rank).
+        of stimuli was chosen (for a posterior, the mean over draws at each rank).
     envelope : (m, 2) array
-        Where the share `level` of the simulations has the residual of that rank.
+        Central range of the share `level` of the simulated residuals at that rank.
     runs : float
-        How often the sign changes in the order of the fitted values, as MLDS counts runs; equal
-        values keep the order of the answers, or, where these are counted votes, whose order is
-        unknown, stand sorted by what they say. Of a posterior, the mean over draws.
+        Number of sign changes in the order of the fitted values, as MLDS counts runs; equal values
+        keep the order of the answers, or are sorted by answer where these are counted votes, whose
+        order is unknown. For a posterior, the mean over draws.
     runs_p : float
-        Share of the simulations with no more runs: small where errors come in clusters.
+        Share of the simulations with no more runs: small where errors are clustered.
     simulated_runs, simulated_deviances : (S,) array
     """
 
@@ -80,7 +80,7 @@ class GoodnessOfFit:
 
     @property
     def daf(self) -> float:
-        """Deviance accounted for: the share of a coin's deviance that the model takes away."""
+        """Deviance accounted for: the share of the null deviance that the model explains."""
         return 1.0 - self.deviance / self.null_deviance
 
     @property
@@ -99,7 +99,7 @@ class GoodnessOfFit:
                 f"deviance {self.deviance:.1f} of {self.null_deviance:.1f}: "
                 f"{self.daf:.3f} accounted for{aic}",
                 f"simulations fit no better: p = {self.deviance_p:.3f}",
-                f"the likelier answer was given in {self.accuracy:.1%}",
+                f"answers predicted correctly: {self.accuracy:.1%}",
                 f"residuals outside their {self.level:.0%} envelope: {self.outside:.1%}",
                 f"runs of residuals: {self.runs:.0f}, simulated {usual.mean():.1f}: "
                 f"p = {self.runs_p:.3f}",
@@ -108,7 +108,7 @@ class GoodnessOfFit:
 
 
 class _Shown(NamedTuple):
-    """What answers look like under a model."""
+    """Statistics of answers under a model."""
 
     residuals: Floats  # (B, m), sorted
     runs: Index  # (B,)
@@ -124,18 +124,18 @@ def goodness_of_fit(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> GoodnessOfFit:
-    """Judge a scale by the signed-difference model, or one drawn from the posterior of a map.
+    """Assess the fit of a scale by the signed-difference model, or by a posterior.
 
-    For the signed-difference model, answers are drawn from the fit and refitted. For a posterior
-    the check is predictive (Gelman, Meng & Stern, Statistica Sinica 6, 1996): answers are drawn
-    from its draws, and under each draw the true ones are compared with them. That is lenient, as
-    the true ones made the posterior.
+    For the signed-difference model, answers are simulated from the fit and refitted. For a
+    posterior this is a posterior predictive check (Gelman, Meng & Stern, Statistica Sinica 6,
+    1996): answers are simulated from its draws and compared with the observed ones under each draw.
+    That check is conservative, as the observed answers were used twice.
 
     Parameters
     ----------
     scale : PerceptualScale
     n_samples : int
-        Simulations; of a posterior, at most as many as it has draws.
+        Number of simulations; for a posterior, at most its number of draws.
     level : float
         Of the envelope.
     n_jobs, random_state, progress
@@ -148,7 +148,7 @@ def goodness_of_fit(
     task, ensemble, triplets = scale.made.task, scale.made.ensemble, scale.made.triplets
     if triplets is None or (task is None and scale.made.uncertainty != "posterior"):
         raise InputError(
-            "goodness of fit needs answers, and a model that answers can be drawn from: a scale by "
+            "goodness of fit needs answers, and a model that can simulate them: a scale by "
             "model='difference', or by a Posterior such as model=Posterior(CKL(1))."
         )
     answers = _one_by_one(triplets)
@@ -194,10 +194,10 @@ class _Answers(NamedTuple):
     questions: Questions
     number: Index  # the question of each
     higher: Bools  # whether the higher pair was chosen
-    counted: bool  # whether they are votes, so that nobody knows which came first
+    counted: bool  # whether they are votes, whose order is unknown
 
     def spread(self, p: Floats) -> Floats:
-        """What is known of questions, (B, q), for every answer, (B, m)."""
+        """Values of questions (B, q) repeated for every answer (B, m)."""
         return p[:, self.number]
 
 
@@ -210,8 +210,8 @@ def _one_by_one(triplets: Triplets) -> _Answers:
 def _warn_about_unanimous(task: Task) -> None:
     if not task.fit.determined[0]:
         warnings.warn(
-            "the answers are so unanimous that some values of the scale are open, so that nearly "
-            "all answers drawn from it are the same: goodness of fit says nothing here.",
+            "the answers are so unanimous that some values of the scale are undetermined, and "
+            "nearly all simulated answers are the same: goodness of fit is not informative.",
             SeparableWarning,
             stacklevel=3,
         )
@@ -225,7 +225,7 @@ def _higher(task: Task, fits: Fits) -> Floats:
 def _refitted(
     task: Task, answers: _Answers, p: Floats, n_samples: int, entropy: int, n_jobs: int
 ) -> Iterator[_Shown]:
-    """Answers drawn from the fit, seen under the model refitted to them."""
+    """Answers simulated from the fit, under the model refitted to them."""
     size = 2 * len(task.questions.pairs)
 
     def show(start: int) -> _Shown:
@@ -243,9 +243,9 @@ def _refitted(
 def _predicted(
     ensemble: Ensemble, answers: _Answers, n_samples: int, entropy: int
 ) -> tuple[_Shown, Iterator[_Shown]]:
-    """The true answers under draws of a posterior, and answers drawn from the same draws.
+    """The observed answers under draws of a posterior, and answers simulated from the same draws.
 
-    Probabilities are those of questions, so that answers to one question tie to the last bit.
+    Probabilities are computed per question, so that answers to one question tie exactly.
     """
     rng = np.random.default_rng(seed_for(entropy))
     chosen = rng.choice(len(ensemble), n_samples, replace=False)
@@ -272,7 +272,7 @@ def _show(answers: _Answers, higher: Bools, p: Floats) -> _Shown:
     higher = np.broadcast_to(higher, p.shape)
     cost = -2.0 * np.log(np.maximum(np.where(higher, p, 1.0 - p), 1e-300))
     residuals = np.where(higher, 1.0, -1.0) * np.sqrt(cost)
-    # Votes come sorted by what they say, so simulated ones must be sorted too.
+    # Votes are sorted by answer, so simulated ones must be sorted too.
     order = np.lexsort((higher, p)) if answers.counted else np.argsort(p, axis=1, kind="stable")
     signs = np.take_along_axis(higher, order, axis=1)
     runs = np.sum(signs[:, 1:] != signs[:, :-1], axis=1)

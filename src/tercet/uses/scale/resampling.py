@@ -1,4 +1,4 @@
-"""How a scale is resampled, and the intervals that come of it."""
+"""Resampling of a scale, and its intervals."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Jackknifed(NamedTuple):
 
     scale: Floats
     lapse: Floats
-    stands_for: Floats  # how many units each row is, (u,)
+    stands_for: Floats  # how many units each row represents, (u,)
 
 
 @dataclass(frozen=True)
 class Made:
-    """How a scale was made."""
+    """How a scale was estimated."""
 
     model: str  # in words
     uncertainty: str  # "bootstrap", "parametric", "posterior", or an ensemble's source
@@ -47,21 +47,21 @@ class Made:
 
     @property
     def resamples_observers(self) -> bool:
-        """Whether samples are made of whole observers."""
+        """Whether whole observers are resampled."""
         return self.unit == "observer" and self.uncertainty not in ("parametric", "posterior")
 
     @property
     def n_observers(self) -> int | None:
-        """How many gave the answers; None where unknown."""
+        """Number of observers; None where unknown."""
         known = None if self.triplets is None else self.triplets.observers
         return None if known is None else len(np.unique(known))
 
 
-# --- replicates: resampled, drawn anew, or with one unit left out -------------------------------
+# --- replicates: resampled, simulated, or with one unit left out --------------------------------
 
 
-CHUNK = 50  # replicates of one task
-TOLERATED = 0.01  # share of replicates that may fail, or leave values open, without a warning
+CHUNK = 50  # replicates per task
+TOLERATED = 0.01  # share of failed or undetermined replicates, up to which there is no warning
 
 
 class Task(NamedTuple):
@@ -75,11 +75,11 @@ class Task(NamedTuple):
 
     @property
     def n_parameters(self) -> int:
-        """How many values were estimated."""
+        """Number of estimated parameters."""
         return self.questions.n_objects - 1 + (self.lapse is True)
 
     def answer_probability(self) -> Floats:
-        """Of each answer (m,) that was given, by the fit."""
+        """Probability of each given answer (m,) under the fit."""
         eta = differences(self.questions, self.fit.scale[0])[self.questions.number]
         sign = np.where(self.questions.first, 1.0, -1.0)
         return probability(sign * eta, self.link, float(self.fit.lapse[0]))
@@ -92,8 +92,8 @@ def fit_all(triplets: Triplets, link: str, lapse: bool | float) -> Task:
     fit = fit_counts(questions, questions.counts(triplets.weights)[None], link, lapse)
     if not fit.determined[0]:
         warnings.warn(
-            "the answers are so unanimous that some values of the scale are open: its size and σ "
-            "mean nothing, and intervals are too narrow. Ask more difficult questions.",
+            "the answers are so unanimous that some values of the scale are undetermined: its size "
+            "and σ mean nothing, and intervals are too narrow. Ask more difficult questions.",
             SeparableWarning,
             stacklevel=4,
         )
@@ -111,7 +111,7 @@ def replicate(
     n_jobs: int = 1,
     progress: bool | None = None,
 ) -> Fits:
-    """Fits of replicates: of units drawn with replacement, or of new answers ("parametric")."""
+    """Fits of replicates: of resampled units, or of simulated answers ("parametric")."""
     draw, by_weight = draws_of(task, kind, unit)
     chunks = [range(s, min(s + CHUNK, n_samples)) for s in range(0, n_samples, CHUNK)]
 
@@ -135,20 +135,20 @@ def draws_of(task: Task, kind: str, unit: str) -> tuple[Draw, Floats | None]:
     if kind == "parametric":
         if triplets.weights is not None and triplets.votes is None:
             raise InputError(
-                "uncertainty='parametric' draws new answers, and weights that are not whole "
+                "uncertainty='parametric' simulates answers, and weights that are not whole "
                 "numbers do not say how many; use counts, or uncertainty='bootstrap'."
             )
         need_votes(triplets)
         return draw_answers(task.answer_probability(), triplets.votes), None
     units = find_units(triplets, unit)
-    voted = unit == "answer" and triplets.votes is not None  # every vote is drawn on its own
+    voted = unit == "answer" and triplets.votes is not None  # votes are drawn one by one
     return resample(units, units.number, True), None if voted else triplets.weights
 
 
 def counts_of(
     task: Task, draw: Draw, weights: Floats | None, seeds: list[np.random.SeedSequence]
 ) -> Floats:
-    """Counts (B, q, 2) of one replicate for each seed."""
+    """Counts (B, q, 2), one replicate per seed."""
     questions = task.questions
     cells = 2 * questions.number + questions.first
     cells = np.concatenate([cells, cells ^ 1])
@@ -161,16 +161,16 @@ def counts_of(
 
 
 def jackknife(task: Task, unit: str) -> tuple[Fits, Floats]:
-    """Fits without one unit, and how many units each of them stands for."""
+    """Fits without one unit, and how many units each of them represents."""
     triplets, questions = task.triplets, task.questions
     all_counts = questions.counts(triplets.weights)
     if unit == "answer" and (triplets.weights is None or triplets.votes is not None):
-        # Answers that say the same about the same question leave the same gap.
+        # Leaving out either of two equal answers to the same question gives the same fit.
         cells = np.flatnonzero(all_counts)
         need_memory(
             len(cells) * all_counts.size,
             f"To leave out one answer at a time of {len(cells)} different ones",
-            "take intervals that need no jackknife, such as kind='percentile'",
+            "use intervals that need no jackknife, such as kind='percentile'",
         )
         without = np.repeat(all_counts.reshape(1, -1), len(cells), axis=0)
         without[np.arange(len(cells)), cells] -= 1.0
@@ -185,7 +185,7 @@ def jackknife(task: Task, unit: str) -> tuple[Fits, Floats]:
 
 
 def weights_without(triplets: Triplets, units: Units, chosen: Rows) -> Floats:
-    """What is left (m,) of the weights of the rows without the chosen units."""
+    """Weights (m,) of the rows without the chosen units."""
     taken = np.bincount(units.rows_of(chosen), minlength=len(triplets))
     weights = weights_of(triplets)
     are_votes = units.ends is not None and units.rows is None
@@ -204,9 +204,9 @@ def _warn(fits: Fits) -> None:
     unsettled = int((~fits.determined).sum())
     if unsettled > TOLERATED * size:
         warnings.warn(
-            f"in {unsettled} of {size} replicates the answers leave values open: they are "
-            "unanimous, or do not ask about some stimulus. Those values stay near the scale of all "
-            "answers, and intervals may be too narrow. Collect more, or more difficult, answers.",
+            f"{unsettled} of {size} replicates do not determine all values: their answers are "
+            "unanimous, or omit some stimulus. Those values stay near the scale of all answers, "
+            "and intervals may be too narrow. Collect more, or more difficult, answers.",
             SeparableWarning,
             stacklevel=4,
         )
@@ -219,7 +219,7 @@ KINDS = ("percentile", "basic", "bca")
 
 
 def check_level(level: float) -> None:
-    """Raise unless the level is a share."""
+    """Raise unless the level is between 0 and 1."""
     if not (is_number(level) and 0.0 < level < 1.0):
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}.")
 
@@ -231,12 +231,12 @@ def tails(level: float) -> tuple[float, float]:
 
 
 def percentile(samples: Floats, level: float = 0.95) -> Floats:
-    """Limits (k, 2) that leave the same share of the samples (S, k) out on either side."""
+    """Equal-tailed percentile limits (k, 2) of the samples (S, k)."""
     return np.quantile(samples, tails(level), axis=0).T
 
 
 def basic(samples: Floats, estimate: Floats, level: float = 0.95) -> Floats:
-    """The percentile limits (k, 2) turned over at the estimate (k,): 2θ̂ − q."""
+    """The percentile limits (k, 2) reflected at the estimate (k,): 2θ̂ − q."""
     return np.asarray(2.0 * estimate[:, None] - percentile(samples, level)[:, ::-1])
 
 
@@ -249,9 +249,9 @@ def bca(
 ) -> Floats:
     """Bias-corrected and accelerated limits (k, 2).
 
-    Both limits are percentiles of the samples, at Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))): z₀ says how far
-    the estimate is from the samples' median, and a, from the skewness of the jackknife, how fast
-    the standard error changes with the estimate.
+    Both limits are percentiles of the samples, at Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))): z₀ measures the
+    distance of the estimate from the samples' median, and a, from the skewness of the jackknife,
+    how fast the standard error changes with the estimate.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def bca(
         Estimates without one unit.
     level : float
     weights : (u,) array, optional
-        How many units each row of the jackknife stands for, where units are alike.
+        How many units each row of the jackknife represents, where units are alike.
     """
     size = len(samples)
     below = np.mean(samples < estimate, axis=0) + 0.5 * np.mean(samples == estimate, axis=0)
@@ -272,7 +272,7 @@ def bca(
     limits = np.empty((len(estimate), 2))
     for side, share in enumerate(tails(level)):
         z = bias + ndtri(share)
-        # Where a(z₀ + z) reaches 1 the interval has no end: the outermost sample is all there is.
+        # Where a(z₀ + z) reaches 1 the interval is unbounded: use the outermost sample.
         room = np.maximum(1.0 - a * z, 1e-9)
         shares = ndtr(bias + z / room)
         limits[:, side] = [

@@ -1,4 +1,4 @@
-"""PerceptualScale: a scale with its samples, and what they say."""
+"""PerceptualScale: a scale with its samples, intervals and comparisons."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from tercet.uses.scale import resampling as intervals
 from tercet.uses.scale.resampling import Jackknifed, Made
 from tercet.uses.scale.thresholds import Thresholds, predict_thresholds
 
-FEW = 10  # observers whose resampling makes intervals that are clearly too narrow: docs/scale.md
+FEW = 10  # observers, up to which resampled intervals are clearly too narrow: docs/scale.md
 
 
 @dataclass(frozen=True, eq=False)
 class PerceptualScale:
-    """Perceived values ψ of stimuli on a line, with samples that say how sure they are.
+    """Perceived values ψ of stimuli on a line, with samples of their uncertainty.
 
     Attributes
     ----------
     stimuli : (n,) array
-        Physical values, from the smallest to the largest; all else is in their order.
+        Physical values, increasing; everything else is in this order.
     names : tuple of str or None
         The names of the objects.
     is_normalised : bool
         Whether in every sample, and in the estimate, the first stimulus is 0 and the last is 1.
         Else the first is 0 and, in the signed-difference model, the noise has σ = 1.
     lapse : float or None
-        Share of answers given at random, where the model has it; `lapse_samples` (S,).
+        Lapse rate, where the model has it; `lapse_samples` (S,).
     ill_defined : float
         Share of samples in which the first and the last stimulus are out of order, or closer
-        together than a twentieth of the scale: normalised, they are wild.
+        together than a twentieth of the scale, so that normalising is unstable.
     undetermined : float
-        Share of replicates, in the signed-difference model, whose answers leave values open.
+        Share of replicates, in the signed-difference model, that do not determine all values.
     made : Made
-        How it was made: the model, the kind of samples, the answers.
+        How it was estimated: the model, the kind of samples, the answers.
     """
 
     stimuli: Floats
@@ -64,10 +64,7 @@ class PerceptualScale:
 
     @cached_property
     def estimate(self) -> Floats:
-        """The scale (n,) from all answers; for draws of a posterior, and for ensembles, the mean.
-
-        For a bootstrap this is the maximum of the likelihood, about which its samples lie.
-        """
+        """The scale (n,): the maximum-likelihood estimate for bootstraps, else the mean."""
         return self.mean() if self._estimate is None else self._shown(self._estimate)
 
     @property
@@ -84,7 +81,7 @@ class PerceptualScale:
 
     @property
     def log_likelihood(self) -> float | None:
-        """Of the estimate, in the signed-difference model."""
+        """Log-likelihood of the estimate, in the signed-difference model."""
         return None if self.made.task is None else float(self.made.task.fit.log_likelihood[0])
 
     @property
@@ -95,15 +92,15 @@ class PerceptualScale:
 
     @property
     def about(self) -> str:
-        """Whom the intervals are about, in a sentence; empty where observers are unknown."""
+        """Population the intervals refer to, in a sentence; empty where observers are unknown."""
         many = self.made.n_observers
         if many is None:
             return ""
         if many == 1:
             return "Intervals are about this one observer."
         if self.made.resamples_observers:
-            rough = ": so few make a rough guess, rather too narrow" if many <= FEW else ""
-            return f"Intervals are about people in general, from {many} observers resampled{rough}."
+            rough = "; with so few they are approximate, rather too narrow" if many <= FEW else ""
+            return f"Intervals are about people in general ({many} observers resampled){rough}."
         return f"Intervals are about these {many} observers, not about people in general."
 
     def mean(self) -> Floats:
@@ -166,7 +163,7 @@ class PerceptualScale:
         paired: bool = False,
         random_state: Seed = 0,
     ) -> ScaleDifference:
-        """One scale, this one, less another of the same stimuli, with intervals.
+        """Difference between this scale and another of the same stimuli, with intervals.
 
         Parameters
         ----------
@@ -175,14 +172,14 @@ class PerceptualScale:
         level : float
         paired : bool
             By default the two are taken as independent, and their samples are paired at random.
-            Where the same observers took part in both conditions they are not: resample observers
-            in both (unit="observer") with the same seed, and sample k has the same observers.
+            If the same observers took part in both conditions, resample observers in both
+            (unit="observer") with the same seed, so that sample k has the same observers.
         random_state : None, int or Generator
             For the pairing.
         """
         if not np.array_equal(self.stimuli, other.stimuli):
             raise InputError(
-                "scales can be compared if their stimuli are the same, and they differ."
+                "only scales of the same stimuli can be compared, and these stimuli differ."
             )
         if self.is_normalised != other.is_normalised:
             raise InputError(
@@ -203,11 +200,11 @@ class PerceptualScale:
         noise: str = "percept",
         level: float = 0.95,
     ) -> Thresholds:
-        """Increments of the stimulus that would just be told apart, predicted from the scale.
+        """Predict just noticeable increments of the stimulus from the scale.
 
-        Scale values between the stimuli are interpolated (PCHIP). The signed-difference model knows
-        the noise σ of a *judgement*, which compares four percepts; discrimination compares two. See
-        `noise` for what is assumed to go from one to the other.
+        Scale values between the stimuli are interpolated (PCHIP). The signed-difference model
+        estimates the noise σ of a *judgement*, which compares four percepts; discrimination
+        compares two. See `noise` for the assumption that connects them.
 
         Parameters
         ----------
@@ -216,11 +213,11 @@ class PerceptualScale:
         d_prime : float, optional
             The criterion, 1 by default: ψ(s + Δ) − ψ(s) in standard deviations of the noise.
         probability : float, optional
-            Instead, the share of right answers in two-alternative forced choice, Φ(d′/√2).
+            Instead, the proportion correct in two-alternative forced choice, Φ(d′/√2).
         noise : {"percept", "judgement"}
             "percept": the noise of a judgement is that of four independent, equally noisy percepts
-            and of nothing else, so one percept has σ/2. "judgement": take σ itself, with no
-            assumption; the criterion is then a difference that a judgement notices.
+            and nothing else, so one percept has σ/2. "judgement": use σ itself, without this
+            assumption; the criterion is then a difference that a judgement detects.
         level : float
             Of the intervals.
 
@@ -238,7 +235,7 @@ class PerceptualScale:
         if task.link != "probit":
             raise InputError(
                 f"d′ is a number of standard deviations of normal noise, and the link is "
-                f"{task.link!r}; use link='probit', with lapse=True if answers are wild."
+                f"{task.link!r}; use link='probit', with lapse=True if there are lapses."
             )
         scales = (self._samples, task.fit.scale[0])
         return predict_thresholds(self.stimuli, *scales, at, d_prime, probability, noise, level)
@@ -246,7 +243,7 @@ class PerceptualScale:
     # --- words --------------------------------------------------------------------------------
 
     def table(self, level: float = 0.95, kind: str = "percentile") -> str:
-        """The scale in words: stimulus, estimate, standard deviation and interval."""
+        """The scale as text: stimulus, estimate, standard deviation and interval."""
         limits = self.interval(level, kind)
         labels = [f"{value:g}" for value in self.stimuli]
         if self.names is not None:
@@ -282,7 +279,7 @@ class PerceptualScale:
                 f"{self.ill_defined:.1%} of samples"
             ]
         if self.undetermined > 0.0:
-            lines += [f"answers leave values open in {self.undetermined:.1%} of samples"]
+            lines += [f"values undetermined in {self.undetermined:.1%} of samples"]
         return "\n".join([*lines, self.table()])
 
     # --- inside -------------------------------------------------------------------------------
@@ -327,7 +324,7 @@ class PerceptualScale:
 
 @dataclass(frozen=True, eq=False)
 class ScaleDifference:
-    """One scale less another: estimate (n,), samples (S, n), interval (n, 2) at the level."""
+    """Difference of two scales: estimate (n,), samples (S, n), interval (n, 2) at the level."""
 
     stimuli: Floats
     estimate: Floats
@@ -342,7 +339,7 @@ class ScaleDifference:
         ):
             mark = " *" if low > 0.0 or high < 0.0 else ""
             lines += [f"{value:8g}  {difference:10.3f}  {low:.3f} to {high:.3f}{mark}"]
-        return "\n".join([*lines, "* the interval leaves out 0; each is of one stimulus alone"])
+        return "\n".join([*lines, "* interval excludes 0 (pointwise, for each stimulus alone)"])
 
 
 def subtract(
@@ -353,7 +350,7 @@ def subtract(
     level: float,
     seed: np.random.SeedSequence | None,
 ) -> ScaleDifference:
-    """Samples (S, n) less others, which are shuffled by the seed unless they are paired."""
+    """Differences of samples (S, n); without a seed they are paired, else shuffled."""
     if seed is not None:
         theirs = theirs[np.random.default_rng(seed).permutation(len(theirs))]
     size = min(len(mine), len(theirs))
@@ -367,18 +364,18 @@ def check_paired(mine: Made, theirs: Made) -> None:
         mine.unit == theirs.unit == "observer"
         and mine.uncertainty == theirs.uncertainty == "bootstrap"
         and mine.entropy == theirs.entropy
-        and (mine.task is None) == (theirs.task is None)  # these draw from other seeds
+        and (mine.task is None) == (theirs.task is None)  # the two kinds use different seeds
         and np.array_equal(_observers(mine), _observers(theirs))
     )
     if not same:
         raise InputError(
-            "paired=True needs two scales whose samples resample the same observers: make both "
-            "with unit='observer' and the same random_state, of answers from the same observers."
+            "paired=True needs two scales whose samples resample the same observers: estimate both "
+            "with unit='observer' and the same random_state, from answers of the same observers."
         )
 
 
 def _observers(made: Made) -> NDArray[Any]:
-    """In the order in which a bootstrap numbers them; 1, 2, 10 and "1", "10", "2" differ in it."""
+    """In the bootstrap's order, in which 1, 2, 10 and "1", "10", "2" differ."""
     assert made.triplets is not None
     assert made.triplets.observers is not None
     return np.unique(made.triplets.observers)

@@ -1,4 +1,4 @@
-"""Perceptual scales: how a physical quantity looks to people (paper, sections 4.3 and 5.4)."""
+"""Perceptual scales of a physical quantity (paper, sections 4.3 and 5.4)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 UNCERTAINTIES = ("bootstrap", "parametric", "posterior")
 UNITS = ("answer", "observer", "screen")
-ENOUGH = 5  # observers, from which a bootstrap resamples them
+ENOUGH = 5  # observers, from which on a bootstrap resamples them
 SAMPLES = 2000  # of the signed-difference model, by default: about a second for 5 000 answers
 
 
@@ -54,28 +54,27 @@ def perceptual_scale(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> PerceptualScale:
-    """Perceived values of stimuli on a line, with samples that say how sure they are.
+    """Estimate perceived values of stimuli on a line, with their uncertainty.
 
     Parameters
     ----------
     answers : Triplets, (m, 3) or (m, 4) array, data frame, or Ensemble
         Triplets and triads (anchor, near, far), or quadruplets (a, b, c, d): a–b differ less than
-        c–d. A one-dimensional ensemble is only put in order and normalised.
+        c–d. A one-dimensional ensemble is only oriented and normalised.
     stimuli : (n,) array, or dict of names to values, optional
-        The physical value of every object, in the objects' numbering, which need not be theirs; by
-        default 0 to n − 1. The signed-difference model uses their order alone.
+        The physical value of every object, in the order of the objects' numbers; by default 0 to
+        n − 1. The signed-difference model uses only the order of the values.
     model : "difference", estimator, Bootstrap or Posterior
         The signed-difference model of MLDS; or a distance model of one dimension, such as
-        ``STE(1)``, which does not know the order; or how its embeddings are to be made, such as
+        ``STE(1)``, which does not use the order; or such a model with its settings, such as
         ``Posterior(CKL(1), learn=("exponent", "mu"))``.
     link : {"probit", "logit", "cauchit"}
         Of the signed-difference model.
     lapse : bool or float
-        Of the signed-difference model: whether to estimate the share of answers given at random, or
-        its known value.
+        Of the signed-difference model: whether to estimate the lapse rate, or its known value.
     uncertainty : {"bootstrap", "parametric", "posterior"}
-        Resample units; draw new answers from the fit, as MLDS does; or, for an estimator, draw from
-        its posterior. A `Bootstrap` or `Posterior` given as model knows by itself.
+        Resample units; simulate answers from the fit, as MLDS does; or, for an estimator, draw from
+        its posterior. Not used with a `Bootstrap` or `Posterior` as model.
     unit : {"answer", "observer", "screen"}, optional
         What a bootstrap resamples: by default observers where there are five or more, so that
         intervals are about people in general; else screens where some have several answers, else
@@ -127,7 +126,7 @@ def perceptual_scale(
     unit = unit or "answer"
     if unit == "answer":
         instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
-        warn_about_screens(triplets, "are taken one by one here", f"use unit='screen'{instead}")
+        warn_about_screens(triplets, "are taken as independent here", f"use unit='screen'{instead}")
     need_memory(
         2 * jobs * (triplets.n_objects + 1) ** 2,
         f"A scale of {triplets.n_objects} stimuli",
@@ -168,17 +167,17 @@ def scales_by_observer(
     random_state: Seed = None,
     **settings: Any,
 ) -> dict[str, PerceptualScale]:
-    """One scale for each observer; settings are those of `perceptual_scale`.
+    """Estimate one scale per observer; settings are those of `perceptual_scale`.
 
     Parameters
     ----------
     answers : Triplets or data frame
-        That say who gave each answer.
+        With observers.
     """
     triplets = as_triplets(answers)
     if triplets.observers is None:
         raise InputError(
-            "the answers do not say which observer they come from; give "
+            "the answers do not say which observer they come from; use "
             "Triplets(..., observers=...)."
         )
     entropy = entropy_of(random_state)
@@ -191,7 +190,7 @@ def scales_by_observer(
                 scales[str(observer)] = perceptual_scale(own, stimuli, **settings)
             except InputError as error:
                 raise InputError(f"observer {observer}: {error}") from error
-        for one in caught:  # said again, of whom
+        for one in caught:  # again, with the observer
             warnings.warn(f"observer {observer}: {one.message}", one.category, stacklevel=2)
     return scales
 
@@ -202,7 +201,7 @@ def _jackknife(task: resampling.Task, unit: str) -> Jackknifed:
 
 
 def _default_unit(triplets: Triplets) -> str:
-    """What a bootstrap resamples unless told."""
+    """What a bootstrap resamples by default."""
     observers = triplets.observers
     if observers is not None and len(np.unique(observers)) >= ENOUGH:
         return "observer"
@@ -213,11 +212,11 @@ def _default_unit(triplets: Triplets) -> str:
 
 
 def _check_untouched(*settings: Any) -> None:
-    """Raise where an ensemble comes with settings for making one."""
+    """Raise where an ensemble is given together with settings of a fit."""
     if settings != ("difference", "probit", False, "bootstrap", None, None):
         raise InputError(
-            "an ensemble was made before: model, link, lapse, uncertainty, unit and n_samples are "
-            "for answers; leave them out, or give the answers."
+            "model, link, lapse, uncertainty, unit and n_samples do not apply to an ensemble, "
+            "which is already fitted; leave them out, or pass the answers."
         )
 
 
@@ -239,8 +238,8 @@ def _check(
     resamples = uncertainty == "bootstrap" and not isinstance(model, Posterior)
     if unit not in (None, "answer") and not resamples:
         raise InputError(
-            f"unit={unit!r} is what a bootstrap resamples, and these samples are drawn from a "
-            "model of single answers; use uncertainty='bootstrap'."
+            f"unit={unit!r} is for resampling, and these samples are drawn from a model of single "
+            "answers; use uncertainty='bootstrap'."
         )
     if isinstance(model, str):
         if model != "difference":
@@ -250,8 +249,8 @@ def _check(
             )
         if uncertainty == "posterior":
             raise InputError(
-                "the signed-difference model has a bootstrap and no posterior here; use "
-                "uncertainty='bootstrap', or another model (in Python: model=Posterior(CKL(1)))."
+                "the signed-difference model has no posterior; use uncertainty='bootstrap', or "
+                "another model (in Python: model=Posterior(CKL(1)))."
             )
         return
     if not isinstance(model, Embedder | Bootstrap | Posterior):
@@ -271,10 +270,10 @@ def _check(
         )
 
 
-# --- scales by distance models, which do not know that order ------------------------------------
+# --- scales by distance models, which do not use the order --------------------------------------
 
 
-TOLERATED = 0.01  # share of samples with ends out of order that needs no warning
+TOLERATED = 0.01  # share of samples with ends out of order, up to which there is no warning
 GROUPS = 100  # refits for the acceleration of BCa, at most
 SHORTEST = 0.05  # least distance from first to last, as a share of the scale's length
 
@@ -289,7 +288,7 @@ def maker_of(
     random_state: Seed,
     entropy: int,
 ) -> Bootstrap | Posterior:
-    """What makes the embeddings."""
+    """The bootstrap or posterior that fits the embeddings."""
     changes: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "n_samples": n_samples}
     if isinstance(model, Embedder):
         if uncertainty == "posterior":
@@ -301,7 +300,7 @@ def maker_of(
             )
     else:
         maker = clone(model)
-        # Its own, unless told otherwise; a posterior resamples nothing.
+        # Its own by default; a posterior resamples nothing.
         changes["unit"] = unit if isinstance(maker, Bootstrap) else None
         if random_state is not None or maker.random_state is None:
             changes["random_state"] = entropy
@@ -311,7 +310,7 @@ def maker_of(
 def scale_by_distances(
     maker: Bootstrap | Posterior, triplets: Triplets, values: Floats, normalise: bool, entropy: int
 ) -> PerceptualScale:
-    """Embed the answers, whose objects are in order, and put the embeddings in order."""
+    """Embed the answers, whose objects are in order, and orient the embeddings."""
     ensemble = maker.fit(triplets).ensemble_
     samples = _oriented(ensemble.samples[:, :, 0])
     name, unit = type(maker.embedder).__name__, maker.unit_of(triplets)
@@ -344,8 +343,8 @@ def scale_by_distances(
 def scale_of_ensemble(
     ensemble: Ensemble, order: Index, values: Floats, normalise: bool
 ) -> PerceptualScale:
-    """Put the draws of a one-dimensional ensemble in order."""
-    d = ensemble.n_components  # speaks up where there are distances and no points
+    """Orient the draws of a one-dimensional ensemble."""
+    d = ensemble.n_components  # raises where there are distances and no points
     if d != 1:
         raise InputError(
             f"a scale has one dimension, and this ensemble has {d}; fit it with n_components=1, "
@@ -362,7 +361,7 @@ def scale_of_ensemble(
 
 
 def _oriented(samples: Floats) -> Floats:
-    """Samples (S, n) that rise with the order of the stimuli, the first stimulus at 0."""
+    """Samples (S, n) that increase with the stimuli, the first stimulus at 0."""
     rank = np.arange(samples.shape[1]) - 0.5 * (samples.shape[1] - 1)
     sign = np.where(samples @ rank < 0.0, -1.0, 1.0)
     turned = sign[:, None] * samples
@@ -380,7 +379,7 @@ def _embed(
     rng: np.random.Generator,
     init: Floats | None = None,
 ) -> Floats:
-    """The embedding (n, 1) of all answers; what is to be said of it, the replicates have said."""
+    """The embedding (n, 1) of all answers, without the warnings that the replicates gave."""
     found = estimator.solve(triplets, rng, init).embedding
     return np.asarray(found - found.mean(axis=0))
 
@@ -388,10 +387,10 @@ def _embed(
 def _jackknife_distances(
     estimator: Embedder, triplets: Triplets, unit: str, embedding: Floats, entropy: int
 ) -> Jackknifed:
-    """Maps without one unit; without one group of units each, where there are many.
+    """Maps without one unit each, or without one group of units where there are many.
 
-    The skewness of sums over groups has the expectation of that over units, so that groups make
-    the acceleration noisier and not different.
+    The skewness of sums over groups has the same expectation as over units, so that groups make
+    the acceleration noisier but not biased.
     """
     units = find_units(triplets, unit)
     shuffled = np.random.default_rng(seed_for(entropy, 2**32 - 1)).permutation(units.number)
@@ -409,24 +408,24 @@ def _jackknife_distances(
 
 
 def warn_about_ends(scale: PerceptualScale) -> None:
-    """Warn where the ends of a scale do not tell its size."""
+    """Warn where normalising by the ends of a scale is unstable."""
     if scale.ill_defined > TOLERATED:
-        instead = ", or use model='difference', which knows the order"
+        instead = ", or use model='difference', which uses the order"
         warnings.warn(
             f"in {scale.ill_defined:.1%} of the samples the first and the last stimulus are out of "
-            "order, or close together, so that a scale normalised by them is wild there; look at "
-            "the scale before it is normalised, or collect more answers"
+            "order, or close together, so that normalising by them is unstable; use the "
+            "unnormalised scale, or collect more answers"
             f"{instead if scale.made.task is None else ''}.",
             DataWarning,
             stacklevel=3,
         )
 
 
-# --- stimuli, put in the order of their values --------------------------------------------------
+# --- stimuli in the order of their values -------------------------------------------------------
 
 
 def read_with(answers: Any, n_stimuli: int | None) -> Triplets:
-    """Answers about as many objects as there are stimuli, mentioned or not."""
+    """Answers with as many objects as stimuli, including objects in no answer."""
     triplets = as_triplets(answers)
     if n_stimuli is not None and triplets.names is None and n_stimuli > triplets.n_objects:
         return as_triplets(triplets, n_stimuli)
@@ -442,7 +441,7 @@ def order_of(
     if isinstance(stimuli, Mapping):
         if names is None:
             raise InputError(
-                "stimuli are given by name, but the objects have no names; give an array in the "
+                "stimuli are given by name, but the objects have no names; pass an array in the "
                 "order of the objects."
             )
         if unknown := [name for name in names if name not in stimuli]:
@@ -466,23 +465,23 @@ def order_of(
         one, other = (label_of(int(order[k]), names) for k in (same[0], same[0] + 1))
         raise InputError(
             f"objects {one} and {other} have the same stimulus value {ordered[same[0]]:g}, so "
-            "their order is unknown; give every object a value of its own."
+            "their order is unknown; every object needs its own value."
         )
     return order.astype(np.int64), ordered
 
 
 def label_of(number: int, names: tuple[str, ...] | None) -> str:
-    """What an error calls an object: by its name where it has one."""
+    """Name or number of an object, for error messages."""
     return str(number) if names is None else repr(names[number])
 
 
 def renumber(triplets: Triplets, order: Index) -> Triplets:
-    """The same answers with objects numbered in the order of the stimuli, all of them asked."""
+    """The same answers with objects numbered in the order of the stimuli; all must occur."""
     missing = np.setdiff1d(np.arange(len(order)), triplets.array)
     if missing.size:
         raise InputError(
-            f"object {label_of(int(missing[0]), triplets.names)} is in no comparison, so its "
-            "stimulus has no place on the scale; leave it out, or ask about it."
+            f"object {label_of(int(missing[0]), triplets.names)} is in no comparison, so its value "
+            "cannot be estimated; leave it out, or ask about it."
         )
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))

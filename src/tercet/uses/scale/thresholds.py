@@ -1,4 +1,4 @@
-"""Discrimination thresholds that a perceptual scale predicts."""
+"""Discrimination thresholds predicted from a perceptual scale."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tercet.embedder import is_number
 from tercet.errors import InputError
 from tercet.uses.scale.resampling import tails
 
-NOISES = {"percept": 0.5, "judgement": 1.0}  # in units of σ: four percepts make one judgement
-STEPS = 1000  # of the line from a standard to the last stimulus
+NOISES = {"percept": 0.5, "judgement": 1.0}  # in units of σ: a judgement compares four percepts
+STEPS = 1000  # from a standard to the last stimulus
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +28,15 @@ class Thresholds:
     at : (k,) array
         The standards.
     estimate : (k,) array
-        Increments from the scale of all answers; NaN where the last stimulus is too near.
+        Increments from the scale of all answers; NaN beyond the last stimulus.
     interval : (k, 2) array
-        Percentile limits over the samples; NaN for "beyond the last stimulus".
+        Percentile limits over the samples; NaN beyond the last stimulus.
     beyond : (k,) array
-        Share of the samples in which it lies beyond the last stimulus.
+        Share of the samples in which the threshold lies beyond the last stimulus.
     d_prime : float
         The criterion.
     noise : str
-        Whose noise it is measured in, "percept" or "judgement".
+        Unit of the criterion: the noise of a "percept" or of a "judgement".
     """
 
     at: Floats
@@ -69,7 +69,7 @@ def predict_thresholds(
     noise: str,
     level: float,
 ) -> Thresholds:
-    """Find increments; the scales are in units of the noise. See `PerceptualScale.threshold`."""
+    """Predict increments from scales in units of the noise; see `PerceptualScale.threshold`."""
     ends = tails(level)
     if noise not in NOISES:
         raise InputError(f"noise must be 'percept' or 'judgement', got {noise!r}.")
@@ -109,7 +109,7 @@ def _standards(at: ArrayLike, stimuli: Floats) -> Floats:
 
 def _criterion(d_prime: float | None, probability: float | None) -> float:
     if d_prime is not None and probability is not None:
-        raise InputError("give d_prime or probability, not both.")
+        raise InputError("use d_prime or probability, not both.")
     if probability is not None:
         if not (is_number(probability) and 0.5 < probability < 1.0):
             raise InputError(f"probability must lie between 0.5 and 1, got {probability!r}.")
@@ -122,7 +122,7 @@ def _criterion(d_prime: float | None, probability: float | None) -> float:
 
 
 def _increments(curves: PchipInterpolator, at: float, last: float, rise: float) -> Floats:
-    """The first increment at which each curve has risen so far; infinity where none has."""
+    """The first increment at which each curve has risen by this much; infinity where none has."""
     line = np.linspace(at, last, STEPS + 1)
     values = curves(line)  # (steps + 1, curves)
     risen = values - values[0] >= rise
