@@ -498,7 +498,7 @@ def test_datasets(tercet, folder):
         (["bootstrap", "answers.csv", "--penalty", 1], "--penalty is for a --model"),
         (["posterior", "answers.csv", "--paper", "--chains", 2], "--paper settles"),
         (["posterior", "answers.csv", "--learn", "speed"], "got 'speed'"),
-        (["dimension", "answers.csv", "--dimensions", "3,1"], "rising order"),
+        (["dimension", "answers.csv", "--dimensions", "3,1"], "increasing order"),
         (["compare", "answers.csv", "--models", "ste,abc"], "there is no model 'abc'"),
         (["compare", "answers.csv", "--models", "soe+lapse"], "no posterior"),
         (["compare", "answers.csv", "--models", "none"], "names none"),
