@@ -501,7 +501,7 @@ def test_datasets(tercet, folder):
             "--paper sets --samples, --warmup,",
         ),
         (["posterior", "answers.csv", "--learn", "speed"], "got 'speed'"),
-        (["dimension", "answers.csv", "--dimensions", "3,1"], "rising order"),
+        (["dimension", "answers.csv", "--dimensions", "3,1"], "increasing order"),
         (["compare", "answers.csv", "--models", "ste,abc"], "there is no model 'abc'"),
         (["compare", "answers.csv", "--models", "soe+lapse"], "no posterior"),
         (["compare", "answers.csv", "--models", "none"], "--models is empty"),
