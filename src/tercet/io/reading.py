@@ -181,7 +181,7 @@ class Reading:
         """Issue a `DataWarning` for what was left out and for possible problems."""
         for each in self.skipped:
             warnings.warn(
-                f"{self.path}: left out of {counted(self.rows, 'row')}: {each}.",
+                f"{self.path}: of {counted(self.rows, 'row')}, left out: {each}.",
                 DataWarning,
                 stacklevel=stacklevel,
             )
