@@ -119,7 +119,7 @@ def estimate_dimension(
     check_dimensions(dimensions, answers)
     warn_about(answers, stacklevel=2)
     if isinstance(posterior, Posterior) and posterior.unit == "answer":
-        warn_about_screens(answers, "are taken as independent here", "omit unit='answer'")
+        warn_about_screens(answers, "are treated as independent here", "omit unit='answer'")
     return find_dimension(
         answers,
         dimensions,

@@ -145,7 +145,7 @@ def plan_answers(
     if isinstance(setting.like, Triplets):
         warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
         if setting.maker.unit == "answer":
-            what, cure = "are taken as independent here", "leave unit='answer' out"
+            what, cure = "are treated as independent here", "omit unit='answer'"
             warn_about_screens(setting.like, what, cure)
     entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
     with progress_bar(0, "maps", progress) as bar:

@@ -126,7 +126,9 @@ def perceptual_scale(
     unit = unit or "answer"
     if unit == "answer":
         instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
-        warn_about_screens(triplets, "are taken as independent here", f"use unit='screen'{instead}")
+        warn_about_screens(
+            triplets, "are treated as independent here", f"use unit='screen'{instead}"
+        )
     need_memory(
         2 * jobs * (triplets.n_objects + 1) ** 2,
         f"A scale of {triplets.n_objects} stimuli",
