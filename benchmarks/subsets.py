@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from benchmarks.report import NONE, Line, Section, Table, duration, times
 from benchmarks.setting import Repeated, Setting, Timed, take_turns, timed
 from tercet.engine.fit import Fit, Objective, evaluate, fit_subsets
-from tercet.engine.problem import Problem, build_problem, take
+from tercet.engine.problem import Problem, build_problem, take_rows
 from tercet.engine.starts import spectral_start
 from tercet.estimators import STE
 from tercet.metrics import squared_distances
@@ -210,7 +210,7 @@ def _scipy(world: World) -> tuple[list[Embeddings], NDArray[np.float64]]:
     problem = build_problem(world.triplets, world.n)
     embeddings, losses = [], []
     for rows, seed in zip(world.subsets, world.seeds, strict=True):
-        subset = take(problem, rows)
+        subset = take_rows(problem, rows)
         start = spectral_start(subset, world.d, np.random.default_rng(seed))
         X, loss = _minimise(world, subset, start, {})
         embeddings.append(X)
@@ -223,7 +223,7 @@ def _gaps(world: World, embeddings: list[Embeddings], losses: NDArray[np.float64
     options = {"ftol": 0.0, "gtol": 1e-12, "maxcor": 20, "maxiter": 20_000, "maxfun": 100_000}
     problem = build_problem(world.triplets, world.n)
     best = [
-        _minimise(world, take(problem, rows), X, options)[1]
+        _minimise(world, take_rows(problem, rows), X, options)[1]
         for rows, X in zip(world.subsets, embeddings, strict=True)
     ]
     return losses / np.array(best) - 1.0

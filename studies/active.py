@@ -22,7 +22,7 @@ from tercet.arrays import Floats, Index
 from tercet.estimators import CKL
 from tercet.plots.learning import plot_learning
 from tercet.posterior import Posterior
-from tercet.uses.active.candidates import number
+from tercet.uses.active.candidates import number_rows
 from tercet.uses.active.loop import ActiveLoop, Record
 
 VERSION = 1  # raise it when changes in tercet affect what is measured here
@@ -75,13 +75,13 @@ def _replay(
     """Comparisons that people answered; each answer is handed out once, in random order."""
     answers, scheme = alien_eggs()
     given = rng.permutation(answers[scheme != TEST])
-    numbers = number(given, EGGS)
+    numbers = number_rows(given, EGGS)
     left: dict[int, list[int]] = {}
     for row, which in enumerate(numbers.tolist()):
         left.setdefault(which, []).append(row)
 
     def ask(asked: Index) -> Index:
-        return given[[left[which].pop() for which in number(asked, EGGS).tolist()]]
+        return given[[left[which].pop() for which in number_rows(asked, EGGS).tolist()]]
 
     def offer() -> Index:
         return given[[rows[-1] for rows in left.values() if rows]]

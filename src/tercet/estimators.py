@@ -13,7 +13,7 @@ from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.engine.blocks import Blocks
 from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
-from tercet.engine.problem import Problem, take
+from tercet.engine.problem import Problem, take_rows
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.errors import InputError
 from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel, known_models
@@ -325,7 +325,7 @@ class KernelProgram(NamedTuple):
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
         """Fit subsets of the rows in turn."""
         rng = np.random.default_rng(0)
-        return [self.solve(take(problem, np.asarray(rows, np.int64)), rng) for rows in subsets]
+        return [self.solve(take_rows(problem, np.asarray(rows, np.int64)), rng) for rows in subsets]
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:
         """Number of subsets per batch, for ``count`` subsets and ``n_workers`` workers."""

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import tercet as tc
-from tercet.bootstrap.resampling import Outcome, Replicates, classify, warn_about_replicates
+from tercet.bootstrap.resampling import (
+    ReplicateOutcome,
+    Replicates,
+    classify_fits,
+    warn_about_replicates,
+)
 from tercet.engine.fit import Fit
 from tercet.errors import ConvergenceWarning, SeparableWarning
 from tercet.simulate import gaussian_mixture, true_triplets
@@ -24,7 +29,7 @@ def always(rows, count=1):
 
 def counted(fits, estimator=None, triplets=TRUE):
     objective = (estimator or tc.STE(2)).objective()
-    return classify(fits, objective, triplets, always(HALF, len(fits)))
+    return classify_fits(fits, objective, triplets, always(HALF, len(fits)))
 
 
 def swapped(X):
@@ -61,7 +66,7 @@ def test_one_wrong_answer_anywhere_counts_and_one_that_was_not_drawn_does_not():
 
 def test_a_wrong_answer_after_many_right_ones_is_seen():
     many = np.concatenate([np.tile(TRUE.array[:500], (3, 1)), TRUE.array[:1, [0, 2, 1]]])
-    outcome = classify(
+    outcome = classify_fits(
         [fit()], tc.STE(2).objective(), tc.Triplets(many), always(np.arange(len(many)))
     )
     assert outcome.counts["separable"] == 0
@@ -86,7 +91,7 @@ def test_each_replicate_is_one_thing():
 
 def outcome(failed=0, not_converged=0, separable=0):
     counts = {"replicates": 10, "failed": failed, "not_converged": not_converged}
-    return Outcome([], counts | {"separable": separable}, "stopped early")
+    return ReplicateOutcome([], counts | {"separable": separable}, "stopped early")
 
 
 def test_warnings_speak_plainly():

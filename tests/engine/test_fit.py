@@ -15,7 +15,7 @@ from tercet.engine.fit import (
     fit_subsets,
     minimise,
 )
-from tercet.engine.problem import Problem, build_problem, take
+from tercet.engine.problem import Problem, build_problem, take_rows
 from tercet.engine.starts import random_start, spectral_start
 from tercet.metrics import triplet_error
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
@@ -297,7 +297,7 @@ def test_a_subset_in_company_is_fitted_as_alone(subsets):
     problem, seeds = world(), np.random.SeedSequence(0).spawn(len(subsets))
     together = list(fit_subsets(solver, problem, subsets, seeds, n_threads=2))
     for rows, seed, fit in zip(subsets, seeds, together, strict=True):
-        assert_same(fit, solver.solve(take(problem, rows), np.random.default_rng(seed)))
+        assert_same(fit, solver.solve(take_rows(problem, rows), np.random.default_rng(seed)))
     assert len({fit.loss for fit in together}) == len(subsets)
 
 

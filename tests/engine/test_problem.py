@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tercet.engine.fit import Objective, evaluate
-from tercet.engine.problem import EDGES_PER_TRIPLET, build_problem, some_pairs, take
+from tercet.engine.problem import EDGES_PER_TRIPLET, build_problem, some_pairs, take_rows
 from tercet.models import STEModel
 from tercet.simulate import all_comparisons, random_comparisons
 
@@ -127,7 +127,7 @@ def test_a_subset_is_what_building_from_its_rows_gives(weighted, use_edges, size
     n, rows, rng = 25, triplets(25, 300), np.random.default_rng(1)
     weights = rng.uniform(0.5, 2.0, 300) if weighted else None
     chosen = rng.integers(300, size=size)  # with repeats
-    subset = take(build_problem(rows, n, weights, use_edges=use_edges), chosen)
+    subset = take_rows(build_problem(rows, n, weights, use_edges=use_edges), chosen)
     form = len(subset.edges) > 0
     fresh = build_problem(
         rows[chosen], n, None if weights is None else weights[chosen], use_edges=form
@@ -139,7 +139,7 @@ def test_a_subset_is_what_building_from_its_rows_gives(weighted, use_edges, size
 
 def test_a_subset_of_quadruplets_keeps_its_edges():
     rows, chosen = quadruplets(12, 80), np.array([3, 3, 70, 0, 11])
-    subset, fresh = take(build_problem(rows, 12), chosen), build_problem(rows[chosen], 12)
+    subset, fresh = take_rows(build_problem(rows, 12), chosen), build_problem(rows[chosen], 12)
     assert sorted(map(str, pair_sets(subset))) == sorted(map(str, pair_sets(fresh)))
 
 
@@ -147,28 +147,28 @@ def test_a_subset_of_sorted_distinct_rows_is_the_same_problem():
     rows = all_comparisons(9)
     problem = build_problem(rows, 9)
     chosen = np.arange(0, len(rows), 2)
-    assert_same(take(problem, chosen), build_problem(rows[chosen], 9))
-    assert_same(take(problem, np.arange(len(rows))), problem)
+    assert_same(take_rows(problem, chosen), build_problem(rows[chosen], 9))
+    assert_same(take_rows(problem, np.arange(len(rows))), problem)
 
 
 def test_the_order_of_a_subset_does_not_matter():
     problem, rng = build_problem(triplets(10, 100), 10), np.random.default_rng(0)
     chosen = rng.integers(100, size=60)
-    assert_same(take(problem, chosen), take(problem, rng.permutation(chosen)))
+    assert_same(take_rows(problem, chosen), take_rows(problem, rng.permutation(chosen)))
 
 
 def test_a_subset_of_a_subset():
     problem = build_problem(triplets(10, 100), 10)
-    once = take(problem, np.array([5, 9, 40, 41, 77]))
+    once = take_rows(problem, np.array([5, 9, 40, 41, 77]))
     sorted_rows = once.comparisons[[0, 3]]
-    twice = take(once, np.array([0, 3]))
+    twice = take_rows(once, np.array([0, 3]))
     np.testing.assert_array_equal(twice.comparisons, sorted_rows)
 
 
 def test_a_small_subset_changes_to_rows():
     problem = build_problem(all_comparisons(30), 30)
     assert len(problem.edges) > 0
-    assert len(take(problem, np.array([0, 5000])).edges) == 0
+    assert len(take_rows(problem, np.array([0, 5000])).edges) == 0
 
 
 def test_repeated_rows_equal_weights():
@@ -189,7 +189,7 @@ def test_memory_does_not_grow_with_the_square_of_the_objects(use_edges):
     rows = triplets(n, m)
     tracemalloc.start()
     problem = build_problem(rows, n, use_edges=use_edges)
-    take(problem, np.arange(0, m, 3))
+    take_rows(problem, np.arange(0, m, 3))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2_000 * m  # n² bits alone would be 125 GB

@@ -8,7 +8,7 @@ from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import mode
-from tercet.posterior.chains import Draws, State, advance_chain, run_chains
+from tercet.posterior.chains import ChainDraws, State, advance_chain, run_chains
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.elliptical import Matrices
 from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
@@ -127,7 +127,9 @@ def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
             state = state._replace(done=state.done + length, position=position, rng=bits)
             kept.append(part)
         if number < 3:
-            draws = Draws(*map(np.concatenate, zip(*kept, strict=True))) if phase.keeps else None
+            draws = (
+                ChainDraws(*map(np.concatenate, zip(*kept, strict=True))) if phase.keeps else None
+            )
             state = State(number + 1, 0, *sampler.adapt(state, draws), state.rng)
             kept = []
     np.testing.assert_array_equal(np.concatenate([part.points for part in kept]), whole.points)

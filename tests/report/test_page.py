@@ -24,7 +24,7 @@ from tercet.plots.maps import expected_distances, read_space, view
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.report import check_target, page, pictures, write_report
 from tercet.report import write as writing
-from tercet.report.page import as_data, number, prose, readable, templates
+from tercet.report.page import as_data, format_number, prose, readable, templates
 from tercet.report.pictures import draw_pictures
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured
@@ -496,7 +496,7 @@ def test_cells_are_written_by_their_kind():
         "<td>–</td>",
         "<td>–</td>",
     ]
-    assert number(-2) == "−2"
+    assert format_number(-2) == "−2"
     assert prose("80 % of { %s }") == "80\u00a0% of { %s }"
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from tests.worlds import ste_answers
 
 import tercet as tc
-from tercet.uses.dimension.evidence import corrected_t_test, cross_validate, make_splits
+from tercet.uses.dimension.evidence import corrected_t_test, cross_validate_embedding, make_splits
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +57,9 @@ def differences(truth, d, m, size, worlds=WORLDS):
         T = world(truth, m, size, seed)
         splits = make_splits(np.arange(m), 10, 10, seed)
         lower, higher = (
-            cross_validate(tc.STE(k, penalty=0.25, n_init=1), T, splits, 1, lambda n: None)
+            cross_validate_embedding(
+                tc.STE(k, penalty=0.25, n_init=1), T, splits, 1, lambda n: None
+            )
             for k in (d, d + 1)
         )
         yield higher.accuracy - lower.accuracy

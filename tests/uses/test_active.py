@@ -9,7 +9,7 @@ from tercet import DataWarning, Ensemble, InputError
 from tercet.models import CKLModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import all_comparisons, noisy_triplets, true_triplets
 from tercet.uses.active import ActiveLoop, Suggestions, scores, suggest
-from tercet.uses.active.candidates import STRATEGIES, Candidates, comparisons, number
+from tercet.uses.active.candidates import STRATEGIES, Candidates, comparisons, number_rows
 
 N, D, S = 9, 2, 12
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis")
@@ -212,15 +212,15 @@ def test_positions_are_probabilities_after_many_answers():
 def test_answered_and_pending_comparisons_are_left_out(strategy):
     ens, triplets = ensemble(), answers(100)
     pending = EVERY[5:9][:, [0, 2, 1]]
-    left = len(EVERY) - len(np.union1d(number(triplets.array, N), number(pending, N)))
+    left = len(EVERY) - len(np.union1d(number_rows(triplets.array, N), number_rows(pending, N)))
     found = suggest(ens, left, strategy, triplets=triplets, pending=pending, random_state=0)
-    numbers = number(found.array, N)
+    numbers = number_rows(found.array, N)
     assert len(np.unique(numbers)) == left
-    assert not np.isin(numbers, number(triplets.array, N)).any()
-    assert not np.isin(numbers, number(pending, N)).any()
+    assert not np.isin(numbers, number_rows(triplets.array, N)).any()
+    assert not np.isin(numbers, number_rows(pending, N)).any()
     again = suggest(ens, len(EVERY) - 4, strategy, triplets=triplets, pending=pending, repeats=True)
-    assert not np.isin(number(again.array, N), number(pending, N)).any()
-    assert np.isin(number(triplets.array[:1], N), number(again.array, N)).all()
+    assert not np.isin(number_rows(again.array, N), number_rows(pending, N)).any()
+    assert np.isin(number_rows(triplets.array[:1], N), number_rows(again.array, N)).all()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -230,7 +230,7 @@ def test_candidates_in_any_order_count_once(strategy):
     twice = np.concatenate([some, some[:, [0, 2, 1]]])
     options = {"triplets": triplets, "repeats": True, "random_state": 0}
     found = suggest(ens, len(some), strategy, candidates=twice, **options)
-    assert_array_equal(np.sort(number(found.array, N)), np.sort(number(some, N)))
+    assert_array_equal(np.sort(number_rows(found.array, N)), np.sort(number_rows(some, N)))
     with pytest.raises(InputError, match=r"only 36 are not pending.* or offer others\.$"):
         suggest(ens, len(some) + 1, strategy, candidates=twice, **options)
 
@@ -303,7 +303,7 @@ def test_random_questions_need_no_map():
 
 def test_random_questions_from_answers_repeat_none_of_them():
     given = tc.Triplets(answers(100), names=NAMES)
-    left = len(EVERY) - len(np.unique(number(given.array, N)))
+    left = len(EVERY) - len(np.unique(number_rows(given.array, N)))
     expected = suggest(ensemble(names=NAMES), left, "random", triplets=given, random_state=0)
     for source in (given, [list(row) for row in np.array(NAMES)[given.array]]):
         found = suggest(source, left, "random", random_state=0)
@@ -331,14 +331,14 @@ def test_random_questions_about_something_else(source, message):
 
 
 def test_numbers_of_comparisons_come_back():
-    assert_array_equal(comparisons(number(EVERY[:, [0, 2, 1]], N), N), EVERY)
+    assert_array_equal(comparisons(number_rows(EVERY[:, [0, 2, 1]], N), N), EVERY)
 
 
 def test_of_many_comparisons_some_are_drawn():
     n = 40
     ens = ensemble(n=n)
     found = suggest(ens, 200, "random", pool=2000, random_state=0)
-    assert len(np.unique(number(found.array, n))) == 200
+    assert len(np.unique(number_rows(found.array, n))) == 200
     drawn = Candidates(n, np.empty(0, np.int64), None, 2000, 3)
     assert drawn.is_sample
     assert not drawn.is_all
@@ -371,13 +371,14 @@ def test_more_are_drawn_where_most_have_been_answered():
     left = np.random.default_rng(0).permutation(len(every))[:200]
     answered = np.delete(every, left, axis=0)
     found = suggest(ensemble(n=n), 20, "random", triplets=answered, pool=160, random_state=0)
-    assert np.isin(number(found.array, n), number(every[left], n)).all()
+    assert np.isin(number_rows(found.array, n), number_rows(every[left], n)).all()
     assert len(found) == 20
 
 
 def test_random_is_uniform():
     drawn = [
-        number(suggest(ensemble(), 60, "random", random_state=seed).array, N) for seed in range(400)
+        number_rows(suggest(ensemble(), 60, "random", random_state=seed).array, N)
+        for seed in range(400)
     ]
     counts = np.unique(np.concatenate(drawn), return_counts=True)[1]
     expected = 400 * 60 / len(EVERY)
@@ -431,9 +432,9 @@ def test_renaming_the_objects_renames_the_suggestions(seed, strategy):
     turned = Ensemble(ens.draws[:, order], model=ens.model)
     first, second = (suggest(each, 10, strategy, random_state=0) for each in (ens, turned))
     assert_allclose(first.scores, second.scores, atol=1e-12)
-    back = number(order[second.array], N)
+    back = number_rows(order[second.array], N)
     clear = first.scores > first.scores[-1] + 1e-9
-    assert set(number(first.array[clear], N)) <= set(back)
+    assert set(number_rows(first.array[clear], N)) <= set(back)
 
 
 # --- what comes back ------------------------------------------------------------------------------
@@ -546,7 +547,7 @@ def test_a_loop_goes_round(strategy):
     assert [r.n_answers for r in loop.curve] == [80, 85, 90]
     assert len(loop.triplets) == 90
     assert len(loop.pending) == 0
-    assert len(np.unique(number(loop.triplets.array, N))) == 90
+    assert len(np.unique(number_rows(loop.triplets.array, N))) == 90
     last = loop.curve[-1]
     assert last.score == pytest.approx(
         np.mean(loop.ensemble_.answer_probability(TRUTH) > 0.5), abs=1e-12
@@ -572,7 +573,7 @@ def test_ask_and_tell_are_the_two_halves_of_a_step():
     assert len(loop.pending) == 0
     whole.step()
     assert_array_equal(
-        np.sort(number(loop.triplets.array, N)), np.sort(number(whole.triplets.array, N))
+        np.sort(number_rows(loop.triplets.array, N)), np.sort(number_rows(whole.triplets.array, N))
     )
 
 
@@ -581,13 +582,13 @@ def test_comparisons_that_wait_are_not_asked_again():
     first, second = loop.ask(), loop.ask(7)
     assert len(loop.curve) == 1  # no answers in between, so one fit
     assert len(loop.pending) == 12
-    assert not np.isin(number(first.array, N), number(second.array, N)).any()
+    assert not np.isin(number_rows(first.array, N), number_rows(second.array, N)).any()
     loop.tell(oracle(first.array[:2]))
     assert len(loop.pending) == 10
     assert len(loop.triplets) == 82
     loop.withdraw()
     assert len(loop.pending) == 0
-    assert np.isin(number(loop.ask(200).array, N), number(first.array, N)).any()
+    assert np.isin(number_rows(loop.ask(200).array, N), number_rows(first.array, N)).any()
 
 
 def test_answers_may_be_signs():
@@ -605,9 +606,9 @@ def test_candidates_may_change_from_round_to_round():
     offered = [EVERY[:40], EVERY[40:80]]
     loop = loop_of(candidates=lambda: offered[len(loop.curve) - 1], repeats=True)
     loop.run(2)
-    rows = number(loop.triplets.array[80:], N)
-    assert np.isin(rows[:5], number(offered[0], N)).all()
-    assert np.isin(rows[5:], number(offered[1], N)).all()
+    rows = number_rows(loop.triplets.array[80:], N)
+    assert np.isin(rows[:5], number_rows(offered[0], N)).all()
+    assert np.isin(rows[5:], number_rows(offered[1], N)).all()
 
 
 def test_an_interruption_loses_at_most_one_round():
@@ -743,9 +744,9 @@ def test_answers_sent_twice_are_not_counted_twice():
     loop = loop_of(who=None)
     asked = loop.ask().array
     loop.tell(oracle(asked))
+    new = EVERY[0] if number_rows(EVERY[:1], N)[0] not in number_rows(asked, N) else EVERY[1]
     with pytest.raises(InputError, match=r"row 1 .* already answered.*repeats=True"):
-        loop.tell([EVERY[0] if number(EVERY[:1], N)[0] not in number(asked, N) else EVERY[1],
-                   oracle(asked)[0]])  # fmt: skip
+        loop.tell([new, oracle(asked)[0]])
     assert len(loop.triplets) == 85
     again = loop_of(who=None, repeats=True)
     asked = again.ask().array

@@ -25,7 +25,7 @@ from tercet.uses.dimension.evidence import (
     LeftOut,
     Measured,
     corrected_t_test,
-    cross_validate,
+    cross_validate_embedding,
     decide,
     first_not_rejected,
     gain,
@@ -278,7 +278,7 @@ def test_folds_never_split_a_unit(unit):
 def test_cross_validation_is_a_loop_of_fits():
     T, estimator = answers(m=60, weights=np.resize([1.0, 3.0], 60)), tc.STE(2, penalty=0.25)
     splits = make_splits(np.arange(60), 3, 2, 0)
-    folds = cross_validate(estimator, T, splits, 1, lambda n: None)
+    folds = cross_validate_embedding(estimator, T, splits, 1, lambda n: None)
     right, loss = np.zeros(60), np.zeros(60)
     for j, (train, test) in enumerate(zip(splits.train, splits.test, strict=True)):
         fit = tc.STE(2, penalty=0.25, random_state=np.random.default_rng(splits.seeds[j]))
@@ -295,7 +295,7 @@ def test_cross_validation_is_a_loop_of_fits():
 def test_a_loss_that_is_no_probability_has_no_log_loss():
     T = answers(m=60)
     splits = make_splits(np.arange(60), 2, 1, 0)
-    folds = cross_validate(tc.SOE(2), T, splits, 1, lambda n: None)
+    folds = cross_validate_embedding(tc.SOE(2), T, splits, 1, lambda n: None)
     assert np.isnan(folds.log_loss).all()
     assert np.isfinite(folds.accuracy).all()
 

@@ -71,7 +71,7 @@ class State(NamedTuple):
     number: Any  # of the next draw
 
 
-class Draws(NamedTuple):
+class LockstepDraws(NamedTuple):
     """A block of draws of all chains."""
 
     points: Any  # (C, B, n, d)
@@ -123,14 +123,14 @@ def advance(
     length: float,
     most: int,
     tune: bool,
-) -> tuple[State, Draws]:
+) -> tuple[State, LockstepDraws]:
     """Make ``count`` draws, at most ``block``, the size for which the program is compiled.
 
     ``length`` is the mean length of a trajectory, ``most`` its largest number of steps. With
     ``tune`` the step adapts to the mean acceptance of the chains. Rows of the draws beyond
     ``count`` are empty.
     """
-    run: Callable[..., tuple[State, Draws]] = _program(form, block)
+    run: Callable[..., tuple[State, LockstepDraws]] = _program(form, block)
     return run(data, metric, state, key, count, length, most, tune)
 
 
@@ -160,14 +160,16 @@ def _program(form: Form, block: int) -> Any:
         length: jax.Array,
         most: jax.Array,
         tune: jax.Array,
-    ) -> tuple[State, Draws]:
-        def one(row: jax.Array, carry: tuple[State, Draws]) -> tuple[State, Draws]:
+    ) -> tuple[State, LockstepDraws]:
+        def one(row: jax.Array, carry: tuple[State, LockstepDraws]) -> tuple[State, LockstepDraws]:
             state, draws = carry
             state, drawn = _draw(form, data, metric, state, key, length, most, tune)
-            return state, Draws(*(a.at[row].set(b) for a, b in zip(draws, drawn, strict=True)))
+            return state, LockstepDraws(
+                *(a.at[row].set(b) for a, b in zip(draws, drawn, strict=True))
+            )
 
         C, rows = state.Y.shape[-1], (block,)
-        empty = Draws(
+        empty = LockstepDraws(
             jnp.zeros(rows + state.Y.shape, state.Y.dtype),
             jnp.zeros(rows + state.eta.shape),
             jnp.zeros((block, C)),
@@ -194,7 +196,7 @@ def _draw(
     length: jax.Array,
     most: jax.Array,
     tune: jax.Array,
-) -> tuple[State, Draws]:
+) -> tuple[State, LockstepDraws]:
     """One trajectory of every chain, hops in one dimension, and statistics of the draw."""
     keys = jax.random.split(jax.random.fold_in(key, 1 + state.number), 4)
     Y, eta = state.Y, state.eta
@@ -253,7 +255,7 @@ def _draw(
         jnp.where(tune, tuner, state.tuner),
         state.number + 1,
     )
-    return state, Draws(X.astype(Y.dtype), eta, of_X, divergent, accepted, count)
+    return state, LockstepDraws(X.astype(Y.dtype), eta, of_X, divergent, accepted, count)
 
 
 def _apply(A: jax.Array, P: jax.Array) -> jax.Array:
@@ -366,7 +368,7 @@ class Lockstep(NamedTuple):
         row = state.Y.size * np.dtype(form.dtype).itemsize
         block = int(np.clip(_BLOCK_BYTES // row, 1, _BLOCK))
         kept = _room(state, count if keep else 0)
-        coming: list[tuple[Draws, slice]] = []
+        coming: list[tuple[LockstepDraws, slice]] = []
         for a in range(0, count, block):
             size = min(block, count - a)
             state, draws = advance(
@@ -379,7 +381,7 @@ class Lockstep(NamedTuple):
             self._fetch(kept, draws, part)
         return tuned._replace(state=state), kept
 
-    def _fetch(self, kept: Kept, draws: Draws, part: slice) -> None:
+    def _fetch(self, kept: Kept, draws: LockstepDraws, part: slice) -> None:
         size = part.stop - part.start
         draws.steps.block_until_ready()
         if len(kept.steps):

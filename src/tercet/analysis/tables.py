@@ -14,7 +14,7 @@ from tercet.analysis.result import Analysis
 from tercet.analysis.words import summary
 from tercet.metrics import reliability_table
 from tercet.tables import Table, json_ready
-from tercet.uses.certainty import Claim
+from tercet.uses.certainty import CertainComparison
 
 __all__ = ["MAKERS", "Cell", "as_dict", "tables"]
 
@@ -61,7 +61,7 @@ def _comparisons(analysis: Analysis) -> Table | None:
     return Table("Comparisons: most certain, least certain and contested", header, rows)
 
 
-def _claims(kind: str, claims: Iterable[Claim], analysis: Analysis) -> list[list[Cell]]:
+def _claims(kind: str, claims: Iterable[CertainComparison], analysis: Analysis) -> list[list[Cell]]:
     names = analysis.names
     return [[kind, *(names[i] for i in each[:3]), *each[3:]] for each in claims]
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from tercet.analysis.cautions import (
-    CLOSE,
-    MISFIT,
-    describe_calibration,
-    format_p,
-    is_calibrated,
-)
+from tercet.analysis.cautions import CLOSE, MISFIT, describe_calibration, format_p, is_calibrated
 from tercet.analysis.result import Analysis
 from tercet.text import counted, joined, percent, wrap
 

@@ -18,11 +18,11 @@ from tercet.arrays import Floats
 from tercet.bootstrap.resampling import (
     UNITS,
     Draw,
-    Outcome,
+    ReplicateOutcome,
     Replicates,
     Rows,
     Units,
-    classify,
+    classify_fits,
     draw_answers,
     find_units,
     fit_once,
@@ -218,7 +218,7 @@ class Bootstrap(Maker):
         self._replicate(triplets)
         return self
 
-    def _replicate(self, triplets: Triplets) -> Outcome:
+    def _replicate(self, triplets: Triplets) -> ReplicateOutcome:
         """Embed the replicates, set the fitted attributes and return the outcome."""
         need_room(triplets.n_objects, self.embedder.n_components, self._count())
         triplets = self.weigh(triplets)
@@ -249,7 +249,7 @@ class Bootstrap(Maker):
                 return fit_anywhere(solver, task.problem, *chosen, self.n_jobs)
 
             fits = _in_order(fit_replicates(checkpoint, shape, count, fit), bar.update)
-        outcome = classify(fits, estimator.objective(), triplets, subsets)
+        outcome = classify_fits(fits, estimator.objective(), triplets, subsets)
         if self.correction and full and estimator.objective().runs_away:
             outcome = outcome._replace(void=bool(satisfied(full.embedding, triplets).all()))
         about = {"n_answers": len(task.every), "device": device}
@@ -274,7 +274,7 @@ class Bootstrap(Maker):
         self,
         settled: Self,
         fits: Sequence[Fit],
-        outcome: Outcome,
+        outcome: ReplicateOutcome,
         full: Fit | None,
         spread: float,
         names: tuple[str, ...] | None,
@@ -350,7 +350,7 @@ class Bootstrap(Maker):
                 return fit_streams(solver, replicates, seeds, some, self.n_jobs)
 
             fits = _in_order(fit_replicates(checkpoint, shape, count, fit), bar.update)
-        outcome = classify(fits, estimator.objective(), stream, replicates)
+        outcome = classify_fits(fits, estimator.objective(), stream, replicates)
         about = {"n_answers": replicates.n_answers, "device": "cpu"}
         self._keep(settled, fits, outcome, full, spread, stream.names, entropy, about)
         warn_about_replicates(outcome, type(estimator).__name__, stacklevel=4)
@@ -436,7 +436,7 @@ def _centred(fit: Fit) -> Floats:
 ALIGNMENTS = {"paper": "scale", "scale": "scale", "rotate": "rotate", "none": "none"}
 
 
-class Settings(Protocol):
+class BootstrapSettings(Protocol):
     """The settings of a `Bootstrap`; see there."""
 
     estimator: Embedder | int
@@ -460,7 +460,7 @@ class Settings(Protocol):
         """Whether units are drawn with replacement."""
 
 
-def check_settings(boot: Settings) -> None:
+def check_settings(boot: BootstrapSettings) -> None:
     """Raise an error that names the first invalid setting."""
     valid = isinstance(boot.estimator, Embedder) or is_count(boot.estimator)
     require(boot, "estimator", valid, "a number of dimensions, or an estimator such as STE(2)")
@@ -493,7 +493,7 @@ def check_settings(boot: Settings) -> None:
         estimator.solver(init, boot.device)  # raises if it cannot
 
 
-def _check_parametric(boot: Settings) -> None:
+def _check_parametric(boot: BootstrapSettings) -> None:
     objective, name = boot.embedder.objective(), type(boot.embedder).__name__
     if boot.fraction != 1.0 or boot.replace is not None or boot.unit not in (None, "answer"):
         raise InputError(

@@ -239,7 +239,7 @@ def _restored(content: dict[str, Any], shape: Shape) -> Fit:
     return fit
 
 
-class Outcome(NamedTuple):
+class ReplicateOutcome(NamedTuple):
     """Replicates that are kept, and counts of failed, unconverged and separable ones."""
 
     kept: list[int]
@@ -248,12 +248,12 @@ class Outcome(NamedTuple):
     void: bool = False  # correction is invalid: the map of all answers satisfies every one
 
 
-def classify(
+def classify_fits(
     fits: Sequence[Fit],
     objective: Objective,
     triplets: Triplets | StreamedTriplets,
     subsets: Subsets,
-) -> Outcome:
+) -> ReplicateOutcome:
     """Sort out failed replicates, unconverged ones and those without a maximum."""
     kept = [k for k, fit in enumerate(fits) if is_finite(fit)]
     separable = {
@@ -269,10 +269,10 @@ def classify(
         "not_converged": len(unfinished),
         "separable": len(separable),
     }
-    return Outcome(kept, counts, fits[unfinished[0]].reason if unfinished else "")
+    return ReplicateOutcome(kept, counts, fits[unfinished[0]].reason if unfinished else "")
 
 
-def warn_about_replicates(outcome: Outcome, name: str, stacklevel: int = 2) -> None:
+def warn_about_replicates(outcome: ReplicateOutcome, name: str, stacklevel: int = 2) -> None:
     """Warn about failed, unconverged or separable replicates of the estimator of that name."""
     counts, messages = outcome.counts, []
     total = counts["replicates"]

@@ -117,14 +117,14 @@ def load_comparisons(
     """
     from tercet.io.formats import read_opened
     from tercet.io.inputfile import InputFile
-    from tercet.io.reading import Options
+    from tercet.io.reading import ReadOptions
 
     source = InputFile(path, max_bytes=limit_of(options))
     columns = options.columns
     if columns is None and source.titles >= {"anchor", "one", "other"}:
         columns = {"anchor": "anchor", "near": "one", "far": "other"}
     n_objects = None if objects.names else objects.n_objects
-    known = Options(n_objects, objects.names, columns)
+    known = ReadOptions(n_objects, objects.names, columns)
     reading = read_opened(source, options.format, known, options.skip_invalid)
     reading = reading if everybody else leave_out(options, reading)
     tell(options, reading)

@@ -56,10 +56,10 @@ def fit_anywhere(
     spans = batches(solver, problem, len(subsets), n_workers)
     tasks = _grouped(spans, len(problem.comparisons), n_workers)
     work = _Work(solver, problem, subsets, seeds)
-    return joined(run_anywhere(_solve_batches, work, tasks, n_jobs))
+    return chain_lists(run_anywhere(_solve_batches, work, tasks, n_jobs))
 
 
-def joined(lists: Generator[list[R], None, None]) -> Generator[R, None, None]:
+def chain_lists(lists: Generator[list[R], None, None]) -> Generator[R, None, None]:
     """The items of the lists, in order."""
     with closing(lists):
         for some in lists:

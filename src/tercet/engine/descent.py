@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tercet.compiled import jit
 from tercet.engine import lbfgs
 from tercet.engine.kernels import value_and_gradient
-from tercet.engine.problem import Problem, take
+from tercet.engine.problem import Problem, take_rows
 from tercet.engine.starts import spectral_points
 from tercet.models.base import Array
 
@@ -61,7 +61,7 @@ def descend_subsets(
     number of iterations, and why the best run stopped.
     """
     for k in range(len(cuts) - 1):
-        subset = take(problem, rows[cuts[k] : cuts[k + 1]])
+        subset = take_rows(problem, rows[cuts[k] : cuts[k + 1]])
         least = subset.weights.min() if len(subset.weights) > 0 else 1.0
         losses[k] = np.inf
         for init in range(draws.shape[1]):

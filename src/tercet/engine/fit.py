@@ -18,7 +18,7 @@ from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blo
 from tercet.engine.chunks import Add, Map, loss_in_chunks
 from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import code_of, value_and_gradient
-from tercet.engine.problem import Problem, take
+from tercet.engine.problem import Problem, take_rows
 from tercet.engine.starts import random_start, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
@@ -208,7 +208,7 @@ class Descent(NamedTuple):
         rngs = [np.random.default_rng(seed) for seed in seeds]
         if self._is_compiled(problem, max(map(len, subsets))):
             return self._solve_compiled(problem, subsets, rngs)
-        parts = [take(problem, np.asarray(rows, dtype=np.int64)) for rows in subsets]
+        parts = [take_rows(problem, np.asarray(rows, dtype=np.int64)) for rows in subsets]
         return [self.solve(part, rng) for part, rng in zip(parts, rngs, strict=True)]
 
     def batch_size(self, problem: Problem, count: int, n_workers: int) -> int:

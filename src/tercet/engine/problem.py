@@ -86,7 +86,7 @@ def some_pairs(n_objects: int, most: int) -> tuple[NDArray[np.int64], NDArray[np
 
 
 @jit
-def take(problem: Problem, rows: NDArray[np.int64]) -> Problem:
+def take_rows(problem: Problem, rows: NDArray[np.int64]) -> Problem:
     """Return the problem of some of the caller's rows, which may repeat; its rows are sorted."""
     c, m = problem.comparisons, len(rows)
     times = np.zeros(len(c), dtype=np.int32)

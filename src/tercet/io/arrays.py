@@ -20,10 +20,10 @@ from tercet.answers.triplets import Triplets
 from tercet.arrays import UnreadableError, read_npy, read_npz
 from tercet.errors import InputError, RowsError
 from tercet.files import check_size, write_whole
-from tercet.io.cells import is_number
+from tercet.io.cells import looks_like_number
 from tercet.io.columns import reject_apart, say_untitled
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.trials import ArrayRows, Beside, build, check_times
 from tercet.text import listed
 
@@ -34,10 +34,10 @@ __all__ = [
     "extras_of",
     "find_comparisons",
     "known_of",
-    "pack",
+    "pack_arrays",
     "refuse_columns",
     "select_rows",
-    "unpack",
+    "unpack_arrays",
 ]
 
 # Names of the comparisons in an .npz file, in order of preference.
@@ -49,14 +49,14 @@ def _matches(file: InputFile) -> bool:
     if file.kind in ("npy", "npz"):
         return True
     words = (file.words if file.kind == "text" else None) or []
-    return len(words) in COLUMNS and all(map(is_number, words))
+    return len(words) in COLUMNS and all(map(looks_like_number, words))
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     refuse_columns(file, options)
     if file.kind not in ("npy", "npz"):
         return _read_text(file, options)
-    arrays = unpack(file)
+    arrays = unpack_arrays(file)
     cells = find_comparisons(file, arrays)
     fields, options = extras_of(file.path, arrays, options)
     found = select_rows(file, cells, fields)
@@ -87,7 +87,7 @@ def select_rows(file: InputFile, cells: NDArray[Any], fields: dict[str, Any]) ->
     return ArrayRows(file.path, cells, beside, line, lambda row: f"{file.path}: {line(row)}")
 
 
-def refuse_columns(file: InputFile, options: Options) -> None:
+def refuse_columns(file: InputFile, options: ReadOptions) -> None:
     """Refuse a mapping of columns for a file without titles."""
     if options.columns:
         raise InputError(
@@ -117,8 +117,8 @@ def find_comparisons(
 
 
 def extras_of(
-    path: str, arrays: dict[str, NDArray[Any]], options: Options
-) -> tuple[dict[str, Any], Options]:
+    path: str, arrays: dict[str, NDArray[Any]], options: ReadOptions
+) -> tuple[dict[str, Any], ReadOptions]:
     """The other arrays about the comparisons; unknown arrays are ignored.
 
     Names and the number of objects become options unless the caller gives them.
@@ -140,9 +140,11 @@ def extras_of(
     return fields, options
 
 
-def _read_text(file: InputFile, options: Options) -> Reading:
+def _read_text(file: InputFile, options: ReadOptions) -> Reading:
     table = file.headerless
-    wrong = next((code for code in table.codes.flat if not is_number(table.unique[code])), None)
+    wrong = next(
+        (code for code in table.codes.flat if not looks_like_number(table.unique[code])), None
+    )
     if wrong is not None:
         row = int((table.codes == wrong).any(axis=1).argmax())
         raise InputError(
@@ -176,7 +178,7 @@ def array_names(file: InputFile) -> frozenset[str]:
         return frozenset()
 
 
-def unpack(file: InputFile) -> dict[str, NDArray[Any]]:
+def unpack_arrays(file: InputFile) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file by name, in lower case; that of an .npy file is "array"."""
     content = io.BytesIO(file.content)
     try:
@@ -202,7 +204,7 @@ def unpack(file: InputFile) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def pack(arrays: dict[str, Any]) -> bytes:
+def pack_arrays(arrays: dict[str, Any]) -> bytes:
     """The content of an .npz file."""
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)
@@ -233,7 +235,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     if suffix == ".npz":
         check_arrays(path, triplets.names)
         arrays = {"triplets": triplets.array, "n_objects": np.array(triplets.n_objects), **known}
-        write_whole(path, pack(arrays))
+        write_whole(path, pack_arrays(arrays))
         return
     if suffix not in (".npy", ".txt"):
         raise InputError(f"{path}: the name of an array must end in .npz, .npy or .txt.")

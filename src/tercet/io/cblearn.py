@@ -28,14 +28,14 @@ from tercet.io.arrays import (
     extras_of,
     find_comparisons,
     known_of,
-    pack,
+    pack_arrays,
     refuse_columns,
     select_rows,
-    unpack,
+    unpack_arrays,
 )
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading, Skipped, count_skipped
+from tercet.io.reading import Format, Reading, ReadOptions, Skipped, count_skipped
 from tercet.io.trials import BESIDE, ArrayRows, Beside, Trials, build, find_beside
 
 __all__ = ["CBLEARN", "from_cblearn", "to_cblearn"]
@@ -184,7 +184,7 @@ def _matches(file: InputFile) -> bool:
     return file.titles >= {*_TITLES[:3]} and bool(file.titles & {*_RESPONSE})
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     if file.kind in ("npy", "npz"):
         return _read_arrays(file, options)
     table = file.table.renamed(options.columns, (*_TITLES, "response", *BESIDE))
@@ -203,9 +203,9 @@ def _read(file: InputFile, options: Options) -> Reading:
     return _answer(table, query, answers, options, beside, trials.rows, trials.skipped)
 
 
-def _read_arrays(file: InputFile, options: Options) -> Reading:
+def _read_arrays(file: InputFile, options: ReadOptions) -> Reading:
     refuse_columns(file, options)
-    arrays = unpack(file)
+    arrays = unpack_arrays(file)
     query = find_comparisons(file, arrays, (*_QUERY, "array"))
     response = next((arrays[key] for key in _RESPONSE if key in arrays), None)
     known, options = extras_of(file.path, arrays, options)
@@ -230,7 +230,7 @@ def _answer(
     found: Cells | ArrayRows,
     query: NDArray[Any],
     response: NDArray[Any],
-    options: Options,
+    options: ReadOptions,
     beside: Beside,
     rows: int,
     skipped: tuple[Skipped, ...] = (),
@@ -264,7 +264,7 @@ def _write(triplets: Triplets, path: Path) -> None:
     known = known_of(triplets)
     known.pop("weights", None)  # the responses count
     arrays = {_QUERY[triplets.is_quadruplets]: query, "responses": response, **known}
-    write_whole(path, pack(arrays | {"n_objects": np.array(triplets.n_objects)}))
+    write_whole(path, pack_arrays(arrays | {"n_objects": np.array(triplets.n_objects)}))
 
 
 CBLEARN = Format(

@@ -24,7 +24,7 @@ __all__ = [
     "Codes",
     "check_columns",
     "first_row",
-    "is_number",
+    "looks_like_number",
     "make_cells",
     "read_cells",
     "read_words",
@@ -469,7 +469,7 @@ def _check_words(columns: Mapping[str, str], known: Sequence[str]) -> None:
 # --- numbers ----------------------------------------------------------------------------------
 
 
-def is_number(cell: str) -> bool:
+def looks_like_number(cell: str) -> bool:
     """Whether a cell is a number, whole or not."""
     try:
         float(cell)

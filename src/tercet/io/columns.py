@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tercet.answers.titles import ALSO, COLUMNS, EXTRAS, OBSERVERS, is_missing, plain_title
 from tercet.errors import InputError
-from tercet.io.cells import Cells, is_number
+from tercet.io.cells import Cells, looks_like_number
 from tercet.text import listed
 
 __all__ = [
@@ -161,7 +161,7 @@ def reject_titles(table: Cells) -> None:
     first = table.codes[0]
     cells = [table.unique[code] for code in first]
     others = table.codes[(table.codes != first).any(axis=1)]  # a header may be repeated
-    new = ~np.isin(first, others) & ~np.array([is_number(cell) for cell in cells])
+    new = ~np.isin(first, others) & ~np.array([looks_like_number(cell) for cell in cells])
     once = np.bincount(table.codes.ravel(), minlength=len(table.unique)) == 1
     most = int(np.count_nonzero(once[others], axis=1).max()) if len(others) else 0
     roles = [_role_of(cell) for cell in cells]
@@ -201,7 +201,7 @@ def reject_apart(table: Cells) -> None:
     if rows > _ENOUGH:
         apart = _apart(table.codes[1:])  # the first row may be titles
     else:
-        doubtful = width == 4 and rows > 1 and not all(map(is_number, table.unique))
+        doubtful = width == 4 and rows > 1 and not all(map(looks_like_number, table.unique))
         apart = _apart(table.codes) if doubtful else []
     if not apart:
         return

@@ -22,7 +22,7 @@ from tercet.io.nextml import NEXT
 from tercet.io.oneofthree import MOST_CENTRAL, ODD_ONE_OUT
 from tercet.io.parquet import PARQUET, import_pyarrow
 from tercet.io.psychopy import LEFT_RIGHT, PSYCHOPY
-from tercet.io.reading import Format, Options, Reading, Skipped
+from tercet.io.reading import Format, Reading, ReadOptions, Skipped
 from tercet.io.salmon import SALMON
 from tercet.io.screens import SCREENS
 from tercet.io.tidy import TIDY
@@ -94,11 +94,11 @@ def read_file(
     """
     check_columns(columns)
     file = InputFile(path, delimiter, max_bytes=max_bytes)
-    return read_opened(file, format, Options(n_objects, names, columns), skip_invalid)
+    return read_opened(file, format, ReadOptions(n_objects, names, columns), skip_invalid)
 
 
 def read_opened(
-    file: InputFile, name: str | None, options: Options, skip_invalid: bool = False
+    file: InputFile, name: str | None, options: ReadOptions, skip_invalid: bool = False
 ) -> Reading:
     """Read answers from a file that is open already, as a pipe can be read only once."""
     names: Any = options.names
@@ -134,7 +134,7 @@ def _say_alike(triplets: Triplets) -> str:
     return f"Treated as different observers, although they look alike: {list_alike(groups)}."
 
 
-def _read(chosen: Format, file: InputFile, options: Options, skip_invalid: bool) -> Reading:
+def _read(chosen: Format, file: InputFile, options: ReadOptions, skip_invalid: bool) -> Reading:
     """Read the file, again after each kind of invalid rows that is skipped."""
     skipped: list[Skipped] = []
     while True:
@@ -159,7 +159,7 @@ def _read(chosen: Format, file: InputFile, options: Options, skip_invalid: bool)
             )
 
 
-def _advice(file: InputFile, options: Options, error: UnknownColumnsError) -> str:
+def _advice(file: InputFile, options: ReadOptions, error: UnknownColumnsError) -> str:
     """What to do about unknown columns: the likely mapping, if it can be guessed."""
     if not error.titled:
         return ""
@@ -178,7 +178,7 @@ def _advice(file: InputFile, options: Options, error: UnknownColumnsError) -> st
     )
 
 
-def _reads(file: InputFile, options: Options, columns: Mapping[str, str]) -> bool:
+def _reads(file: InputFile, options: ReadOptions, columns: Mapping[str, str]) -> bool:
     """Whether the file can be read with this mapping."""
     titled = file.with_titles(columns)
     try:

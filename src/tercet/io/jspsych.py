@@ -20,7 +20,7 @@ from tercet.answers.titles import OBSERVERS, TIME_WORDS, find_times, plain_title
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells, whole_numbers
 from tercet.io.inputfile import InputFile, decode_json
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
 from tercet.io.trials import Trials, read_times
@@ -45,7 +45,7 @@ def _matches(file: InputFile) -> bool:
     return titles >= {"trial_type", "trial_index"} or titles >= {"stimulus", "choices", "response"}
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     columns, keys = split_keys(options.columns)
     from_json = file.kind == "json"
     table = file.keep_valid(_json_table(file, columns.values())) if from_json else file.table

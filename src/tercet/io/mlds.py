@@ -25,7 +25,7 @@ from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.tidy import check_text, texts_of
 from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
 from tercet.tables import to_csv
@@ -51,7 +51,7 @@ def _matches(file: InputFile, n: int) -> bool:
     return n == 4 or "s4" not in titles
 
 
-def _read(file: InputFile, options: Options, n: int) -> Reading:
+def _read(file: InputFile, options: ReadOptions, n: int) -> Reading:
     table = file.table.renamed(options.columns, (*_RESPONSE, *_stimuli(n), *BESIDE))
     places = [table.need(title) for title in _stimuli(n)]
     resp = table.need(*_RESPONSE)
@@ -84,7 +84,7 @@ def _answers(table: Cells, resp: int) -> Index:
     return larger
 
 
-def _number(table: Cells, codes: Index, options: Options) -> tuple[Index, list[str]]:
+def _number(table: Cells, codes: Index, options: ReadOptions) -> tuple[Index, list[str]]:
     """Number the stimuli in the order of their values; returns numbers (m, k) and names."""
     labels = {code: _label(table.unique[code]) for code in np.unique(codes).tolist()}
     if options.names is None:

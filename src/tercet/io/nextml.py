@@ -9,7 +9,7 @@ from typing import Any
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.stimuli import name_by_label, name_by_position
 from tercet.io.trials import Trials, read_times, split_choice
 from tercet.text import listed, shown
@@ -28,7 +28,7 @@ def _matches(file: InputFile) -> bool:
     return isinstance(file.json, dict) and _KEY in file.json
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     if options.columns:
         raise InputError("columns is for tables; a JSON of NEXT has no columns.")
     table = file.keep_valid(_table(file))

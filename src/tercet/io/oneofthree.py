@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
 from tercet.text import listed
 
@@ -56,7 +56,7 @@ class _Layout:
         """Whether the file has the titles of one of the layouts."""
         return self._layout(file.titles) is not None
 
-    def read(self, file: InputFile, options: Options) -> Reading:
+    def read(self, file: InputFile, options: ReadOptions) -> Reading:
         """Read a file with titles, or one of 3 or 4 columns of numbers without any."""
         table = self._table(file, options)
         layout = self._layout({title.lower() for title in table.header})
@@ -79,7 +79,7 @@ class _Layout:
         options = options._replace(names=names)
         return trials.build(cells, options, beside, trial=np.repeat(screens, 2))
 
-    def _table(self, file: InputFile, options: Options) -> Cells:
+    def _table(self, file: InputFile, options: ReadOptions) -> Cells:
         if options.columns or self.matches(file):
             known = [self.one, *self.others, *self.shown, BESIDE]
             words = list(dict.fromkeys(word for group in known for word in group))

@@ -17,7 +17,7 @@ from tercet.files import check_size, write_whole
 from tercet.io.cells import Cells, make_cells
 from tercet.io.columns import UnknownColumnsError
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.tidy import check_table, columns_of, read_columns, texts_of
 
 __all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]
@@ -39,7 +39,7 @@ def _matches(file: InputFile) -> bool:
     return file.kind == "parquet"
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     path = file.path
     if file.kind != "parquet":
         raise InputError(f"{path} is not a Parquet file: it does not begin with PAR1.")

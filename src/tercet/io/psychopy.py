@@ -16,7 +16,7 @@ from tercet.answers.titles import TIME_WORDS, find_times
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
 from tercet.io.trials import Times, Trials, read_times
@@ -46,7 +46,7 @@ def _is_left_right(file: InputFile) -> bool:
     return file.titles >= {"anchor", "left", "right", "response"}
 
 
-def _read(file: InputFile, options: Options, title: str) -> Reading:
+def _read(file: InputFile, options: ReadOptions, title: str) -> Reading:
     """Read a table with mapped columns anchor, left, right and response.
 
     Or anchor, near and far, if these are columns. ``title`` describes the format.

@@ -17,10 +17,10 @@ from tercet.errors import DataWarning, InputError, list_places
 from tercet.io.inputfile import InputFile
 from tercet.text import counted, listed, plural
 
-__all__ = ["Catch", "Format", "Options", "Reading", "Skipped", "count_skipped", "no_answers"]
+__all__ = ["Catch", "Format", "ReadOptions", "Reading", "Skipped", "count_skipped", "no_answers"]
 
 
-class Options(NamedTuple):
+class ReadOptions(NamedTuple):
     """The options of `read_file`."""
 
     n_objects: int | None = None
@@ -229,5 +229,5 @@ class Format(NamedTuple):
     title: str
     looks: str
     matches: Callable[[InputFile], bool]
-    read: Callable[[InputFile, Options], Reading]
+    read: Callable[[InputFile, ReadOptions], Reading]
     write: Callable[[Triplets, Path], None] | None = None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tercet.answers.titles import TIME_WORDS, find_times
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.stimuli import name_by_label, name_by_position
 from tercet.io.trials import Times, Trials, read_times, split_choice
 
@@ -25,7 +25,7 @@ def _matches(file: InputFile) -> bool:
     return titles >= {"head", "winner"} and ("loser" in titles or titles >= {"left", "right"})
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     table = whole_numbers(file.table.renamed(options.columns, _WORDS))
     places = {role: table.find(role) for role in _ROLES}
     head, winner = table.need("head"), table.need("winner")

@@ -11,7 +11,7 @@ from tercet.answers.titles import is_missing
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading, count_skipped
+from tercet.io.reading import Format, Reading, ReadOptions, count_skipped
 from tercet.io.stimuli import short_names
 from tercet.io.trials import BESIDE, build, find_beside, make_catch
 from tercet.running.memory import need_memory
@@ -93,7 +93,7 @@ def _matches(file: InputFile) -> bool:
     return bool(titles & {*_ANCHOR} and titles & {*_SHOWN} and titles & {"chosen", "ranked"})
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     from_json = file.kind == "json"
     screens, about = _from_json(file, options) if from_json else _from_table(file, options)
     kept = file.are_valid(about.line, len(screens))
@@ -146,7 +146,7 @@ def _reject_impossible(screens: list[_Screen], about: Cells) -> None:
 # --- tables -----------------------------------------------------------------------------------
 
 
-def _from_table(file: InputFile, options: Options) -> tuple[list[_Screen], Cells]:
+def _from_table(file: InputFile, options: ReadOptions) -> tuple[list[_Screen], Cells]:
     words = ("anchor", "chosen", "ranked", "shown", *BESIDE)
     table = file.table.renamed(options.columns, words)
     anchor, shown, ranked = table.need(*_ANCHOR), table.need(*_SHOWN), table.find("ranked")
@@ -175,7 +175,7 @@ def _split(cell: str) -> list[str]:
 # --- the JSON of Food-100 ---------------------------------------------------------------------
 
 
-def _from_json(file: InputFile, options: Options) -> tuple[list[_Screen], Cells]:
+def _from_json(file: InputFile, options: ReadOptions) -> tuple[list[_Screen], Cells]:
     if options.columns:
         raise InputError(f"{file.path}: columns is for tables, but this is JSON; leave it out.")
     tasks = file.json

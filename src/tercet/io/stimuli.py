@@ -12,7 +12,7 @@ import numpy as np
 from tercet.answers.checks import natural_key
 from tercet.errors import InputError
 from tercet.io.cells import Cells
-from tercet.io.reading import Options
+from tercet.io.reading import ReadOptions
 
 __all__ = ["name_by_label", "name_by_position", "short_names", "shorten"]
 
@@ -77,7 +77,7 @@ def short_names(cells: Iterable[str], known: Iterable[str] = ()) -> dict[str, st
     }
 
 
-def shorten(objects: Cells, options: Options) -> tuple[Cells, list[str] | None]:
+def shorten(objects: Cells, options: ReadOptions) -> tuple[Cells, list[str] | None]:
     """Stimuli by their short names, and the sorted names if they differ from the cells."""
     names = short_names(objects.used(), options.listed_names())
     if all(cell == name for cell, name in names.items()):
@@ -86,7 +86,7 @@ def shorten(objects: Cells, options: Options) -> tuple[Cells, list[str] | None]:
     return objects.mapped(lambda cell: names.get(cell, cell)), ordered
 
 
-def name_by_position(objects: Cells, options: Options) -> Cells:
+def name_by_position(objects: Cells, options: ReadOptions) -> Cells:
     """Replace numbers from 0 by the caller's names, unless the cells are names."""
     names = options.listed_names()
     if not names or not set(names).isdisjoint(objects.used()):

@@ -25,7 +25,7 @@ from tercet.io.columns import (
     say_untitled,
 )
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.trials import Beside, Trials, read_times
 from tercet.tables import to_csv
 from tercet.text import listed
@@ -41,7 +41,7 @@ def _matches(file: InputFile) -> bool:
     )
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     table = _with_header(file, options)
     reading = read_columns(table, options)
     if table.lines[0] == table.header_line:
@@ -49,7 +49,7 @@ def _read(file: InputFile, options: Options) -> Reading:
     return reading
 
 
-def read_columns(table: Cells, options: Options) -> Reading:
+def read_columns(table: Cells, options: ReadOptions) -> Reading:
     """Read the columns anchor, near, far (or a, b, c, d) and the optional ones."""
     try:
         columns, extras = find_columns(
@@ -103,7 +103,7 @@ def _note(
     return " ".join(notes)
 
 
-def _with_header(file: InputFile, options: Options) -> Cells:
+def _with_header(file: InputFile, options: ReadOptions) -> Cells:
     """The table under our titles; a file of 3 or 4 columns may have no header."""
     cells = file.cells
     words = {cell.lower() for cell in cells.header}

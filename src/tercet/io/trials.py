@@ -17,7 +17,7 @@ from tercet.answers.titles import COLUMNS, TIME_WORDS, find_times, time_unit
 from tercet.answers.triplets import restore
 from tercet.errors import InputError
 from tercet.io.cells import Cells, Codes
-from tercet.io.reading import Catch, Options, Reading, Skipped, count_skipped, no_answers
+from tercet.io.reading import Catch, Reading, ReadOptions, Skipped, count_skipped, no_answers
 
 __all__ = [
     "BESIDE",
@@ -95,7 +95,7 @@ class ArrayRows(NamedTuple):
 def build(
     found: Cells | ArrayRows,
     cells: NDArray[Any],
-    options: Options,
+    options: ReadOptions,
     beside: Beside,
     *,
     rows: int,
@@ -178,7 +178,7 @@ class Trials(NamedTuple):
     def build(
         self,
         cells: NDArray[Any],
-        options: Options,
+        options: ReadOptions,
         beside: Beside,
         *,
         trial: NDArray[np.int64] | None = None,
@@ -199,7 +199,7 @@ class Trials(NamedTuple):
     def read(
         self,
         objects: Cells,
-        options: Options,
+        options: ReadOptions,
         *,
         names: Iterable[str] | None = None,
         times: Times | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tercet.answers.titles import TIME_WORDS, find_times
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
-from tercet.io.reading import Format, Options, Reading
+from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.stimuli import name_by_position
 from tercet.io.trials import Trials, read_times, split_choice
 
@@ -23,7 +23,7 @@ def _matches(file: InputFile) -> bool:
     )
 
 
-def _read(file: InputFile, options: Options) -> Reading:
+def _read(file: InputFile, options: ReadOptions) -> Reading:
     table = whole_numbers(file.table.renamed(options.columns, _WORDS))
     by_name = all(table.find(title) is not None for title in _NAMED)
     chosen = table.need("answer") if by_name else table.need("winner")

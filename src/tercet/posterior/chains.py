@@ -57,7 +57,7 @@ class State(NamedTuple):
     rng: Mapping[str, Any]  # of its random generator
 
 
-class Draws(NamedTuple):
+class ChainDraws(NamedTuple):
     """Some draws of a chain, in order."""
 
     points: Array  # (S, n, d), or matrices (S, n, n)
@@ -72,9 +72,9 @@ class DrawShapes(NamedTuple):
     others: int
     notes: int
 
-    def empty(self, count: int) -> Draws:
+    def empty(self, count: int) -> ChainDraws:
         """Uninitialised arrays for ``count`` draws."""
-        return Draws(*(np.empty(shape) for shape in self.of(count)))
+        return ChainDraws(*(np.empty(shape) for shape in self.of(count)))
 
     def of(self, count: int) -> tuple[tuple[int, ...], ...]:
         """The shapes of the arrays of ``count`` draws."""
@@ -102,13 +102,15 @@ class Sampler(Protocol):
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """Initial position and adapted quantities of chain k."""
 
-    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+    def advance(
+        self, state: State, count: int, rng: np.random.Generator
+    ) -> tuple[Arrays, ChainDraws]:
         """Draw a block, or less at the end of a phase; return the new position and the draws."""
 
-    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Position and adapted quantities after a phase, given its draws if it keeps them."""
 
-    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+    def chain(self, draws: ChainDraws, rng: np.random.Generator) -> Chain:
         """The chain, from the draws of the last phase."""
 
 
@@ -141,7 +143,7 @@ class Segment(NamedTuple):
     length: int
     position: Arrays
     rng: Mapping[str, Any]
-    draws: Draws | None  # if the phase keeps them
+    draws: ChainDraws | None  # if the phase keeps them
 
 
 def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
@@ -156,7 +158,7 @@ def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
         state = state._replace(position=position)
         if sampler.phases[state.phase].keeps:
             blocks.append(draws)
-    joined = Draws(*map(np.concatenate, zip(*blocks, strict=True))) if blocks else None
+    joined = ChainDraws(*map(np.concatenate, zip(*blocks, strict=True))) if blocks else None
     return Segment(count, state.position, rng.bit_generator.state, joined)
 
 
@@ -206,7 +208,7 @@ class _ChainRun:
         """The finished chain."""
         return self.sampler.chain(self.draws, _generator(self.state.rng))
 
-    def _add(self, draws: Draws | None) -> None:
+    def _add(self, draws: ChainDraws | None) -> None:
         """Append draws to those of the phase."""
         if draws is None:
             return
@@ -228,7 +230,7 @@ class _ChainRun:
         if turned:
             self._save(None)
 
-    def _save(self, draws: Draws | None) -> None:
+    def _save(self, draws: ChainDraws | None) -> None:
         state = self.state
         content: dict[str, Any] = {"phase": state.phase, "done": state.done, "rng": state.rng}
         content |= {f"{_POSITION}{name}": array for name, array in state.position.items()}
@@ -265,7 +267,7 @@ class _ChainRun:
         self.rows += 1
 
 
-_NO_DRAWS = Draws(np.empty(0), np.empty(0), np.empty(0))
+_NO_DRAWS = ChainDraws(np.empty(0), np.empty(0), np.empty(0))
 
 
 def _shaped_like(arrays: Arrays, prefix: str, content: dict[str, Any]) -> Arrays:
@@ -275,10 +277,10 @@ def _shaped_like(arrays: Arrays, prefix: str, content: dict[str, Any]) -> Arrays
     }
 
 
-def _draws_of(content: dict[str, Any], sampler: Sampler, count: int) -> Draws:
+def _draws_of(content: dict[str, Any], sampler: Sampler, count: int) -> ChainDraws:
     """The draws in a row."""
-    shapes = zip(Draws._fields, sampler.shapes.of(count), strict=True)
-    return Draws(*(floats_of(content, f"{_DRAWS}{name}", shape) for name, shape in shapes))
+    shapes = zip(ChainDraws._fields, sampler.shapes.of(count), strict=True)
+    return ChainDraws(*(floats_of(content, f"{_DRAWS}{name}", shape) for name, shape in shapes))
 
 
 def _generator(state: Mapping[str, Any]) -> np.random.Generator:

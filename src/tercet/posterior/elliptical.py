@@ -16,7 +16,7 @@ from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import edge_lengths, edge_loss
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
-from tercet.posterior.chains import BLOCK, Arrays, Chain, Draws, DrawShapes, Phase, State
+from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, DrawShapes, Phase, State
 from tercet.posterior.mode import Modes, jittered
 from tercet.posterior.scale import draw_variance
 from tercet.posterior.target import Target, prior_energies
@@ -328,7 +328,9 @@ class Elliptical(NamedTuple):
             X, log_scale = self.starts[k], self.target.scale_mean
         return {"X": np.ascontiguousarray(X), "variance": np.array(np.exp(log_scale))}, {}
 
-    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+    def advance(
+        self, state: State, count: int, rng: np.random.Generator
+    ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         X, target = state.position["X"].copy(), self.target
         draws = self.shapes.empty(count)
@@ -346,11 +348,11 @@ class Elliptical(NamedTuple):
         )
         return {"X": X, "variance": np.array(variance)}, draws
 
-    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Nothing is adapted."""
         return state.position, state.adapted
 
-    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+    def chain(self, draws: ChainDraws, rng: np.random.Generator) -> Chain:
         """Add the prior to the log-likelihoods."""
         points, others, notes = draws
         divergences = int(notes[:, STUCK].sum())
@@ -395,7 +397,9 @@ class Matrices(NamedTuple):
         X = self.starts[k]
         return {"D": np.linalg.norm(X[:, None] - X, axis=2)}, {}
 
-    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+    def advance(
+        self, state: State, count: int, rng: np.random.Generator
+    ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         D = state.position["D"].copy()
         draws = self.shapes.empty(count)
@@ -404,11 +408,11 @@ class Matrices(NamedTuple):
         )
         return {"D": D}, draws
 
-    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Nothing is adapted."""
         return state.position, state.adapted
 
-    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+    def chain(self, draws: ChainDraws, rng: np.random.Generator) -> Chain:
         """There are no variances, and the log-posterior is not computed."""
         points, others, notes = draws
         divergences = int(notes[:, STUCK].sum())

@@ -37,7 +37,7 @@ from tercet.engine.constants import (
     SHRINKAGE,
 )
 from tercet.models.base import Array
-from tercet.posterior.chains import BLOCK, Arrays, Chain, Draws, DrawShapes, Phase, State
+from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, DrawShapes, Phase, State
 from tercet.posterior.mode import Modes, check_metric, jittered
 from tercet.posterior.target import Target, split_energy
 
@@ -295,7 +295,9 @@ class Hamiltonian(NamedTuple):
         metric = make_metric(A, widths)
         return position | _untuned(FIRST_STEP * X.size**-0.25), metric._asdict()
 
-    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+    def advance(
+        self, state: State, count: int, rng: np.random.Generator
+    ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         Y, eta, tuner = (state.position[name].copy() for name in ("Y", "eta", "tuner"))
         draws = self.shapes.empty(count)
@@ -315,7 +317,7 @@ class Hamiltonian(NamedTuple):
         )
         return {"Y": Y, "eta": eta, "step": np.array(step), "tuner": tuner}, draws
 
-    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Take the tuned step and, once, refine the metric."""
         metric = Metric(**state.adapted)
         if state.phase == 1:
@@ -323,7 +325,7 @@ class Hamiltonian(NamedTuple):
         tuned = _untuned(tuned_step(state.position["tuner"]))
         return state.position | tuned, metric._asdict()
 
-    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+    def chain(self, draws: ChainDraws, rng: np.random.Generator) -> Chain:
         """Variances are still to be drawn."""
         points, etas, notes = draws
         divergences = int(notes[:, DIVERGENT].sum())

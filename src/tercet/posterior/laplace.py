@@ -13,7 +13,7 @@ import numpy as np
 
 from tercet.errors import InputError
 from tercet.models.base import Array
-from tercet.posterior.chains import Arrays, Chain, Draws, DrawShapes, Phase, State
+from tercet.posterior.chains import Arrays, Chain, ChainDraws, DrawShapes, Phase, State
 from tercet.posterior.mode import DENSE, Curvature, Mode, curvature, find_mode, fix_scale
 from tercet.posterior.target import Target
 
@@ -109,16 +109,18 @@ class Laplace(NamedTuple):
         """Draws are independent, so there is no state."""
         return {}, {}
 
-    def advance(self, state: State, count: int, rng: np.random.Generator) -> tuple[Arrays, Draws]:
+    def advance(
+        self, state: State, count: int, rng: np.random.Generator
+    ) -> tuple[Arrays, ChainDraws]:
         """Draw all."""
         points, variances = sample_laplace(self.target, self.mode, count, rng)
-        return {}, Draws(points, variances[:, None], np.empty((count, 0)))
+        return {}, ChainDraws(points, variances[:, None], np.empty((count, 0)))
 
-    def adapt(self, state: State, draws: Draws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Nothing is adapted."""
         return {}, {}
 
-    def chain(self, draws: Draws, rng: np.random.Generator) -> Chain:
+    def chain(self, draws: ChainDraws, rng: np.random.Generator) -> Chain:
         """The log-posterior is still to be computed."""
         points, others, _ = draws
         unknown = np.full(len(points), np.nan)

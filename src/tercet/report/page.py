@@ -75,7 +75,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"prose": prose, "number": number}
+    made.filters |= {"prose": prose, "number": format_number}
     return made
 
 
@@ -91,7 +91,7 @@ def prose(sentence: str) -> str:
     return re.sub(r"(?<=\d) %", "\u00a0%", sentence)
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number in a table, with four digits."""
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
     return shown.replace("-", "−")

@@ -21,7 +21,7 @@ from tercet.report.appearance import Appearance
 from tercet.report.frame import files_to_save
 from tercet.tables import Table
 from tercet.text import counted, percent
-from tercet.uses.certainty import Claim
+from tercet.uses.certainty import CertainComparison
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.quality.counts import Spread
@@ -312,7 +312,7 @@ def _comparisons(analysis: Analysis) -> Section:
     return Section("comparisons", title, intro, context)
 
 
-def _facts(claims: Iterable[Claim], analysis: Analysis, so: str) -> list[Fact]:
+def _facts(claims: Iterable[CertainComparison], analysis: Analysis, so: str) -> list[Fact]:
     names = analysis.names
     return [
         Fact(

@@ -21,8 +21,8 @@ from tercet.running.provenance import Seed
 from tercet.simulate import all_comparisons, random_comparisons
 
 __all__ = [
+    "CertainComparison",
     "Certainty",
-    "Claim",
     "Neighbour",
     "Shares",
     "certainty",
@@ -50,7 +50,7 @@ class Neighbour(NamedTuple):
     probability: float  # that it is the nearest of all objects
 
 
-class Claim(NamedTuple):
+class CertainComparison(NamedTuple):
     """A comparison, and its probability under the map."""
 
     anchor: int
@@ -108,9 +108,9 @@ class Certainty(NamedTuple):
     share: float
     shares: tuple[tuple[float, float], ...]
     expected_error: float
-    most: tuple[Claim, ...]
-    least: tuple[Claim, ...]
-    contested: tuple[Claim, ...]
+    most: tuple[CertainComparison, ...]
+    least: tuple[CertainComparison, ...]
+    contested: tuple[CertainComparison, ...]
     counted: int
     is_sample: bool
     neighbours: tuple[tuple[Neighbour, ...], ...]
@@ -132,7 +132,7 @@ class Certainty(NamedTuple):
             lines += [f"{title}: {self.tell(claim)}" for claim in claims[:3]]
         return "\n".join(lines)
 
-    def tell(self, claim: Claim) -> str:
+    def tell(self, claim: CertainComparison) -> str:
         """A claim in words."""
         anchor, near, far = (self.names[i] for i in claim[:3])
         asked = f"; {claim.agreed} of {claim.answers} answers" if claim.answers else ""
@@ -334,18 +334,18 @@ class _Votes:
             (a, b, c): k for (a, b, c), k in zip(rows.tolist(), given.tolist(), strict=True)
         }
 
-    def claim(self, row: Index, probability: float) -> Claim:
+    def claim(self, row: Index, probability: float) -> CertainComparison:
         """A comparison with its answers."""
         anchor, near, far = row.tolist()
         if self.near is None:
-            return Claim(anchor, near, far, float(probability), None, None)
+            return CertainComparison(anchor, near, far, float(probability), None, None)
         agreed, against = (self.near.get((anchor, *pair), 0) for pair in ((near, far), (far, near)))
-        return Claim(anchor, near, far, float(probability), agreed + against, agreed)
+        return CertainComparison(anchor, near, far, float(probability), agreed + against, agreed)
 
 
 def _contested(
     ensemble: Ensemble, answers: Triplets, votes: _Votes, level: float, method: str | None
-) -> tuple[Claim, ...]:
+) -> tuple[CertainComparison, ...]:
     """Comparisons of which the map is certain and most answers disagree, most answers first."""
     if answers.is_quadruplets:
         return ()

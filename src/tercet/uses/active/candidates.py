@@ -26,7 +26,7 @@ from tercet.uses.active.scores import Score
 TIES, POOL = range(2)  # purpose of random numbers: first word of the key that spawns a seed
 
 
-def number(rows: Index, n: int) -> Index:
+def number_rows(rows: Index, n: int) -> Index:
     """The numbers (m,) of comparisons (m, 3), whichever of the two objects comes first.
 
     (anchor, one, other) with one < other has the number (anchor·n + one)·n + other.

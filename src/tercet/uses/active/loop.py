@@ -27,7 +27,7 @@ from tercet.uses.active.candidates import (
     check_count,
     check_options,
     check_start,
-    number,
+    number_rows,
     read_comparisons,
     settle_strategy,
 )
@@ -217,7 +217,7 @@ class ActiveLoop:
         else:
             rows = self._comparisons(answers, "answers")
         n = self.triplets.n_objects
-        numbers, waiting = number(rows, n), number(self.pending, n)
+        numbers, waiting = number_rows(rows, n), number_rows(self.pending, n)
         pending = np.isin(numbers, waiting)
         if len(np.unique(numbers[pending])) < np.count_nonzero(pending):
             raise InputError("the answers have two rows for one pending comparison; keep one.")
@@ -328,7 +328,7 @@ class ActiveLoop:
         if answers.ndim == 1:
             return oriented(self._triplets(asked), answers).array
         rows, n = self._comparisons(answers, "the oracle's answers"), self.triplets.n_objects
-        other = ~np.isin(number(rows, n), number(asked, n))
+        other = ~np.isin(number_rows(rows, n), number_rows(asked, n))
         if other.any():
             i = int(np.argmax(other))
             raise InputError(

@@ -28,7 +28,7 @@ from tercet.uses.active.candidates import (
     check_options,
     choose,
     default_strategy,
-    number,
+    number_rows,
     read_comparisons,
     read_objects,
 )
@@ -191,9 +191,11 @@ def suggest(
     taken = waiting if repeats else np.concatenate([waiting, answers])
     offered = None
     if candidates is not None:
-        offered = np.unique(number(read_comparisons(objects, candidates, "candidates"), n))
+        offered = np.unique(number_rows(read_comparisons(objects, candidates, "candidates"), n))
     room = _room(pool, k, strategy, n)
-    questions = Candidates(n, np.unique(number(taken, n)), offered, room, entropy_of(random_state))
+    questions = Candidates(
+        n, np.unique(number_rows(taken, n)), offered, room, entropy_of(random_state)
+    )
     check_left(questions, k, per_anchor, repeats)
     if isinstance(ensemble, Ensemble) and strategy != "random":
         chosen = _thin(ensemble, n_draws or DRAWS.get(strategy))

@@ -119,7 +119,7 @@ def compare_models(
     weigh = _weigher(candidates, answers)
     entropy = entropy_of(random_state)
     how = method if held is None else "hold-out"
-    plan = Plan(
+    plan = FitPlan(
         answers,
         weigh(answers),
         units,
@@ -130,7 +130,7 @@ def compare_models(
         count_threads(n_jobs),
         progress,
     )
-    outcomes = cross_validate(candidates, plan)
+    outcomes = predict_left_out(candidates, plan)
     weights = weights_of(weigh(predicted))
     return _compare(candidates, outcomes, predicted, weights, units, unit, _notes(plan), entropy)
 
@@ -236,7 +236,7 @@ def _same_objects(holdout: Any, answers: Triplets) -> Triplets:
     return Triplets(rows, n_objects=answers.n_objects, names=answers.names, **more)
 
 
-def _notes(plan: Plan) -> tuple[str, ...]:
+def _notes(plan: FitPlan) -> tuple[str, ...]:
     notes = [message.rstrip(".") for message in diagnose(plan.triplets)]
     if plan.triplets.shares_screens and plan.weighed is plan.triplets:
         notes.append(
@@ -370,7 +370,7 @@ class Outcome:
     failed_refits: tuple[int, int] = (0, 0)
 
 
-class Plan(NamedTuple):
+class FitPlan(NamedTuple):
     """Answers and settings, the same for all candidates."""
 
     triplets: Triplets  # m answers to fit
@@ -392,7 +392,7 @@ class Fold(NamedTuple):
     left_out: NDArray[np.bool_]  # (m,)
 
 
-def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]:
+def predict_left_out(candidates: Sequence[Candidate], plan: FitPlan) -> list[Outcome]:
     """Predict held-out answers with every candidate; one outcome each."""
     share = max(1, plan.n_jobs // len(candidates))
 
@@ -417,7 +417,7 @@ def cross_validate(candidates: Sequence[Candidate], plan: Plan) -> list[Outcome]
     return [_join(*own, plan) for own in zip(whole, folds, parts, strict=True)]
 
 
-def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
+def _fit_all(candidate: Candidate, c: int, plan: FitPlan, n_jobs: int) -> Outcome:
     """Fit all answers; predict them by leave-one-out, or the hold-out, depending on the method."""
     units = plan.units
     nothing = Pointwise(np.empty(0), np.empty(0), np.empty(0))
@@ -444,7 +444,7 @@ def _fit_all(candidate: Candidate, c: int, plan: Plan, n_jobs: int) -> Outcome:
     return Outcome(nothing, "", problems=problems, lack_of_fit=misfit)
 
 
-def _refits(c: int, candidate: Candidate, whole: Outcome, plan: Plan) -> list[Fold]:
+def _refits(c: int, candidate: Candidate, whole: Outcome, plan: FitPlan) -> list[Fold]:
     """The refits still needed: none, some for influential units, or all folds."""
     count = int(plan.units.max()) + 1
     if plan.method == "hold-out":
@@ -464,7 +464,7 @@ def _refits(c: int, candidate: Candidate, whole: Outcome, plan: Plan) -> list[Fo
     return [Fold(c, number, fold == number) for number in range(k)]
 
 
-def _fit_part(candidate: Candidate, fold: Fold, plan: Plan, n_jobs: int) -> Outcome:
+def _fit_part(candidate: Candidate, fold: Fold, plan: FitPlan, n_jobs: int) -> Outcome:
     """Fit without the rows of a fold, and predict them."""
     key = (_FITS, fold.candidate, 1 + fold.number)
     made = _fit(candidate, plan, ~fold.left_out, key, n_jobs)
@@ -477,7 +477,7 @@ def _fit_part(candidate: Candidate, fold: Fold, plan: Plan, n_jobs: int) -> Outc
     return Outcome(found, "", problems=tuple(_problems(made)))
 
 
-def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: Plan) -> Outcome:
+def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: FitPlan) -> Outcome:
     """Insert the predictions of the refits."""
     if not folds:
         return whole
@@ -501,7 +501,7 @@ def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: Plan) -
 
 def _fit(
     candidate: Candidate,
-    plan: Plan,
+    plan: FitPlan,
     rows: NDArray[np.bool_] | None,
     key: tuple[int, ...],
     n_jobs: int,

@@ -35,7 +35,7 @@ from tercet.uses.dimension.evidence import (
     Measured,
     Splits,
     corrected_t_test,
-    cross_validate,
+    cross_validate_embedding,
     decide,
     gain,
     make_splits,
@@ -235,7 +235,7 @@ class _Work(NamedTuple):
 def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds]:
     with progress_bar(len(tried) * len(splits.train), "cross-validation", work.progress) as bar:
         return [
-            cross_validate(
+            cross_validate_embedding(
                 clone(work.makers.estimator).set_params(n_components=d),
                 work.weighed,
                 splits,

@@ -80,7 +80,7 @@ class _Others(Sequence[Index]):
         return np.flatnonzero(self._dealt[repeat] != k)
 
 
-def cross_validate(
+def cross_validate_embedding(
     estimator: Embedder,
     triplets: Triplets,
     splits: Splits,
