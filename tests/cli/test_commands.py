@@ -574,7 +574,7 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
             "or a bootstrap, which works with any model",
         ),
         (["dimension", "answers.csv", "--dimensions", "3"], "such as 1, 2 and 3, got [3]"),
-        (["fit", "map.npz"], "is a map, which was made of answers; give the answers."),
+        (["fit", "map.npz"], "is a map, not answers; give the answers it was made from."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
         (["bootstrap", "odd.csv", "--samples", 2, "--unit", "answer"], "use --unit screen."),

@@ -68,7 +68,7 @@ def test_observers_of_a_pilot_are_left_out(tmp_path, capsys):
         ([], "give either --objects N or --pilot FILE"),
         (["--objects", "8", "--pilot", "x.csv"], "give either"),
         (["--objects", "8", "--target", "2"], "between 0.5 and 1, got 2.0"),
-        (["--objects", "8", "--repeats", "2"], "repeats must be a whole number from 6"),
+        (["--objects", "8", "--repeats", "2"], "repeats must be at least 6"),
         (["--objects", "8", "--plot", "plan.xyz"], "must end in one of .png"),
         (["--objects", "8", "-o", "no/such/folder/x.csv"], "no folder"),
         (["--pilot", "missing.csv"], "missing.csv"),

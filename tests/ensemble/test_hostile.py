@@ -395,6 +395,6 @@ def test_a_model_without_numbers_does_not_make_suggest_search_for_ever():
             loss[:] = np.nan
 
     ensemble = Ensemble(DRAWS, model=Blank())
-    with pytest.raises(InputError, match=r"is not a number for some comparisons.*Try strategy"):
+    with pytest.raises(InputError, match=r"of some comparisons is not a number.*Try strategy"):
         tc.suggest(ensemble, 3, "mutual_information")
     assert len(tc.suggest(ensemble, 3, "uncertainty")) == 3

@@ -236,10 +236,10 @@ def expect_view(page, found, dimensions):
 def test_other_dimensions_can_be_chosen(visit, in_space):
     page = visit(3).page
     expect_view(page, in_space, (0, 1))
-    assert page.locator("#map-picture svg text", has_text="dimension 1:").count() == 1
+    assert page.locator("#map-picture svg text", has_text="dimension 1 (").count() == 1
     page.select_option("#map-up", "2")
     expect_view(page, in_space, (0, 2))
-    assert page.locator("#map-picture svg text", has_text="dimension 2:").count() == 0
+    assert page.locator("#map-picture svg text", has_text="dimension 2 (").count() == 0
     page.select_option("#map-across", "2")  # which is up: the two change places
     assert page.input_value("#map-up") == "0"
     expect_view(page, in_space, (2, 0))

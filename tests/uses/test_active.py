@@ -321,7 +321,7 @@ def test_random_questions_from_answers_repeat_none_of_them():
         (10**9, "up to 2097151; there are 1000000000"),
         (["a", "b"], "3 objects or more"),
         (["a", "b", "a"], "'a'"),
-        (True, "table"),
+        (True, "two dimensions"),
         (tc.Triplets([[0, 1, 2, 3]]), "does not support quadruplets"),
     ],
 )

@@ -446,7 +446,7 @@ def test_the_default_models_are_the_variants():
         ({"models": [tc.STE(0)]}, "n_components"),
         ({"models": [tc.Posterior(tc.STE(2), learn=("mu",))]}, "learn must be among"),
         ({"n_components": 0}, "n_components must be"),
-        ({"unit": "screen"}, "which screen"),
+        ({"unit": "screen"}, "screens of the answers are unknown"),
         ({"unit": "day"}, "unit must be one of"),
         ({"folds": 100}, "60 comparisons are too few for 100 folds"),
         ({"holdout": [[0, 1, 2]]}, "holdout has one comparison"),

@@ -353,7 +353,7 @@ def test_sentences():
         ({"answers": [200, 100]}, "increasing"),
         ({"maker": STE()}, "maker must be an unfitted Posterior or Bootstrap"),
         ({"like": [[0, 1]]}, "like must be the answers of a pilot, or an Ensemble"),
-        ({"like": STE()}, "table"),
+        ({"like": STE()}, "two dimensions"),
     ],
 )
 def test_bad_input_is_told(settings, message):
