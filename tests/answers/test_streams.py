@@ -528,12 +528,14 @@ def test_memory_does_not_grow_with_the_answers(kind, tmp_path):
         else:
             pq.write_table(pa.table({"anchor": anchor, "near": near, "far": far}), file)
         command = [sys.executable, "-c", PEAK, str(file), str(tmp_path / "kept")]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        peaks.append(json.loads(said)["megabytes"])
+        # The peak of a process varies with the timing of its threads: the smaller of two counts.
+        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in "12"]
+        said = [json.loads(run.stdout) for run in runs]
+        peaks.append(min(each["megabytes"] for each in said))
         sizes.append(12 * m / 2**20)
-        assert 0.3 < json.loads(said)["score"] < 0.7
+        assert all(0.3 < each["score"] < 0.7 for each in said)
     assert sizes[1] - sizes[0] > 50
-    assert peaks[1] - peaks[0] < 20
+    assert peaks[1] - peaks[0] < 20, peaks
 
 
 # --- bootstrap --------------------------------------------------------------------------------
