@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -63,7 +64,7 @@ def resolve(estimator: Embedder | int) -> Embedder:
 # --- the base class of both ---------------------------------------------------------------------
 
 
-class Maker(BaseEstimator):  # type: ignore[misc]
+class Maker(BaseEstimator, ABC):  # type: ignore[misc]
     """A scikit-learn estimator whose ``fit`` turns answers into an ``ensemble_``.
 
     ``fit`` is for users: it checks the answers and warns about problems with them and with the
@@ -115,9 +116,9 @@ class Maker(BaseEstimator):  # type: ignore[misc]
         """The answers with their weights in this fit: a screen counts as one choice."""
         return triplets if self.unit_of(triplets) == "answer" else weigh_screens(triplets)
 
+    @abstractmethod
     def _fit_quietly(self, triplets: Triplets) -> Self:
         """Fit to answers that are already checked, without warnings."""
-        raise NotImplementedError
 
     def _open_checkpoint(
         self, answers: Triplets | StreamedTriplets, more: Mapping[str, Any]
