@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from tercet.errors import DataWarning, InputError, TercetError
-from tercet.running import checkpoint as file
-from tercet.running import checkpoint as opening
-from tercet.running import checkpoint as rows
+from tercet.running import checkpoint as checkpoints
 from tercet.running.checkpoint import NOTHING_KEPT, fingerprint, open_checkpoint
 
 SETTINGS = {"class": "Maker", "n": 3, "estimator": {"class": "STE", "penalty": 0.5}}
@@ -104,9 +102,11 @@ def test_without_a_file_nothing_is_kept():
 def test_rows_are_committed_now_and_then(path, monkeypatch):
     """The first at once, those of the next second together, also if none follows."""
     commits = []
-    monkeypatch.setattr(rows, "EVERY", 0.2)
-    write = rows.write_rows
-    monkeypatch.setattr(rows, "write_rows", lambda f, r: commits.append(len(r)) or write(f, r))
+    monkeypatch.setattr(checkpoints, "EVERY", 0.2)
+    write = checkpoints.write_rows
+    monkeypatch.setattr(
+        checkpoints, "write_rows", lambda f, r: commits.append(len(r)) or write(f, r)
+    )
     with opened(path) as checkpoint:
         for part in range(4):
             checkpoint.add("chain", 0, {}, part)
@@ -180,8 +180,8 @@ def test_what_changes_no_bit_may_change(path, name):
 
 def test_other_versions_go_on_with_a_warning(path, monkeypatch):
     filled(path)
-    now = opening.versions() | {"numba": "0.99"}
-    monkeypatch.setattr(opening, "versions", lambda: now)
+    now = checkpoints.versions() | {"numba": "0.99"}
+    monkeypatch.setattr(checkpoints, "versions", lambda: now)
     with pytest.warns(DataWarning, match=r"numba 0\.99, was .* last bits"):
         checkpoint = opened(path)
     with checkpoint:
@@ -226,6 +226,13 @@ def test_another_programs_database_is_left_as_it_is(path):
     with pytest.raises(InputError, match="is not a tercet checkpoint"):
         opened(path)
     assert path.read_bytes() == before
+
+
+def test_a_run_killed_before_it_wrote_a_row_finds_its_own_file(path):
+    checkpoints.open_file(os.fspath(path)).close()  # locking has written a header
+    assert path.stat().st_size > 0
+    filled(path)
+    assert len(read_all(path)) == 3
 
 
 def test_an_empty_file_is_a_new_one(path):
@@ -279,7 +286,7 @@ def test_text_that_is_damaged_is_noticed(path):
 
 
 def test_a_later_format_is_not_read(path, monkeypatch):
-    monkeypatch.setattr(file, "VERSION", 3)
+    monkeypatch.setattr(checkpoints, "VERSION", 3)
     filled(path)
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"format version 3.*update tercet"):
@@ -356,14 +363,14 @@ def small_disk(monkeypatch):
         connection.execute("PRAGMA max_page_count = 20")
         return connection
 
-    open_file = opening.open_file
-    monkeypatch.setattr(opening, "open_file", limited)
+    open_file = checkpoints.open_file
+    monkeypatch.setattr(checkpoints, "open_file", limited)
     return monkeypatch
 
 
 @pytest.mark.parametrize("every", [0.0, 0.01])
 def test_a_full_disk_is_told_and_costs_nothing_that_was_saved(path, small_disk, every):
-    small_disk.setattr(rows, "EVERY", every)
+    small_disk.setattr(checkpoints, "EVERY", every)
     with pytest.raises(TercetError, match=r"full. What was saved before is safe.*free some space"):
         add_until_full(path)
     small_disk.undo()
@@ -398,7 +405,7 @@ def test_a_disk_that_fails_under_way_is_told(path):
 
 
 def test_who_was_already_failing_keeps_that_error(path, small_disk):
-    small_disk.setattr(rows, "EVERY", 1000.0)
+    small_disk.setattr(checkpoints, "EVERY", 1000.0)
 
     def fail():
         with opened(path) as checkpoint:

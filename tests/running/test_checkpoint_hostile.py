@@ -15,9 +15,7 @@ from studies.killing import bits
 import tercet as tc
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
-from tercet.running import checkpoint as file
-from tercet.running import checkpoint as opening
-from tercet.running import checkpoint as rows
+from tercet.running import checkpoint as checkpoints
 from tercet.running.checkpoint import Checkpoint
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
@@ -83,7 +81,7 @@ class Run:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Runs by name, whose checkpoints do not wait for the disk: there are a thousand of them."""
-    known, open_file = {}, opening.open_file
+    known, open_file = {}, checkpoints.open_file
 
     def open_at_once(path):
         connection = open_file(path)
@@ -96,7 +94,7 @@ def runs(tmp_path_factory):
         return known[name]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(opening, "open_file", open_at_once)
+        patched.setattr(checkpoints, "open_file", open_at_once)
         yield run
 
 
@@ -185,13 +183,13 @@ def test_no_forged_value_is_an_internal_error(runs, name):
     for _, *place, value in run.cells("content")[1]:
         if place[2] not in (0, 3):
             continue
-        content = rows.unpack_row(value[rows._SEAL :])
+        content = checkpoints.unpack_row(value[checkpoints._SEAL :])
         for field in content:
             fewer = {other: content[other] for other in content if other != field}
             for new in [fewer, *(content | {field: other} for other in others(content[field]))]:
                 try:
                     told += "is damaged" in run.goes_on(
-                        run.forged(tuple(place), rows.pack_row(new))
+                        run.forged(tuple(place), checkpoints.pack_row(new))
                     )
                 except TercetError:
                     told += 1
@@ -210,8 +208,8 @@ def test_a_chain_cannot_go_on_from_anywhere(runs):
         "tools.widths": np.zeros(2),
         "done": 1,
     }.items():
-        content = rows.unpack_row(whole[0][4][rows._SEAL :]) | {field: value}
-        copy = run.forged(("chain", 0, 0), rows.pack_row(content))
+        content = checkpoints.unpack_row(whole[0][4][checkpoints._SEAL :]) | {field: value}
+        copy = run.forged(("chain", 0, 0), checkpoints.pack_row(content))
         with closing(sqlite3.connect(copy)) as connection, connection:
             connection.execute("DELETE FROM content WHERE part > 0")
         assert "is damaged" in run.goes_on(copy) or field == "place.tuner", field
@@ -221,8 +219,10 @@ def test_a_scale_that_is_no_number(runs):
     run = runs("laplace")
     (hill,) = (row for row in run.cells("content")[1] if row[1] == "hill")
     for value in (1e99, -1e99, 500.0):
-        content = rows.unpack_row(hill[4][rows._SEAL :]) | {"starts.log_scale": np.array([value])}
-        copy = run.forged(("hill", 0, 0), rows.pack_row(content))
+        content = checkpoints.unpack_row(hill[4][checkpoints._SEAL :]) | {
+            "starts.log_scale": np.array([value])
+        }
+        copy = run.forged(("hill", 0, 0), checkpoints.pack_row(content))
         with closing(sqlite3.connect(copy)) as connection, connection:
             connection.execute("DELETE FROM content WHERE kind = 'chain'")
         assert "is damaged" in run.goes_on(copy)
@@ -278,7 +278,7 @@ def test_a_content_that_nobody_packed_is_damage(runs, name):
 
 
 FOREVER = "WITH RECURSIVE r(a, b) AS (SELECT 'x', 'y' UNION ALL SELECT a, b FROM r) SELECT a, b"
-ABOUT, CONTENT = file._TABLES
+ABOUT, CONTENT = checkpoints._TABLES
 SCHEMAS = {
     "a view without an end": [
         f"CREATE VIEW about(name, value) AS {FOREVER} FROM r",
@@ -303,7 +303,6 @@ SCHEMAS = {
     "another table": [ABOUT, CONTENT, "CREATE TABLE more (x)"],
     "many tables": [ABOUT, CONTENT, *(f"CREATE TABLE more{i} (x)" for i in range(9))],
     "a virtual table": [ABOUT, CONTENT, "CREATE VIRTUAL TABLE v USING fts5(x)"],
-    "no table": [],
     "one table": [ABOUT],
     "without rowid": [ABOUT, CONTENT + " WITHOUT ROWID"],
 }
@@ -314,7 +313,7 @@ def hostile(tmp_path):
     def make(*statements):
         path = tmp_path / "hostile.ckpt"
         with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute(f"PRAGMA application_id = {file.APPLICATION}")
+            connection.execute(f"PRAGMA application_id = {checkpoints.APPLICATION}")
             for statement in statements:
                 connection.execute(statement)
         return path
@@ -347,8 +346,11 @@ def test_no_statement_goes_on_for_ever(hostile):
     """Whatever a file brings SQLite to do while it is looked at."""
     path = str(hostile(*SCHEMAS["a view without an end"]))
     with closing(sqlite3.connect(path)) as connection:
-        file._beware(connection)
-        with pytest.raises(InputError, match="is not a tercet checkpoint"), file.telling(path):
+        checkpoints._beware(connection)
+        with (
+            pytest.raises(InputError, match="is not a tercet checkpoint"),
+            checkpoints.telling(path),
+        ):
             list(connection.execute("SELECT * FROM about"))
 
 

@@ -11,8 +11,7 @@ import tercet as tc
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
 from tercet.posterior import chains, mode
-from tercet.running import checkpoint as opening
-from tercet.running import checkpoint as rows
+from tercet.running import checkpoint as checkpoints
 from tercet.running.checkpoint import Checkpoint
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
@@ -65,7 +64,7 @@ def interrupt_after(monkeypatch, count):
         add(self, *args)
 
     monkeypatch.setattr(Checkpoint, "add", add_or_stop)
-    monkeypatch.setattr(rows, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -219,15 +218,15 @@ def test_a_run_of_the_other_kind_is_refused(path):
 def test_a_full_disk_ends_a_run_that_goes_on_later(name, path, monkeypatch):
     undisturbed = made_bits(name)
     with monkeypatch.context() as full:
-        open_file = opening.open_file
+        open_file = checkpoints.open_file
 
         def limited(path):
             file = open_file(path)
             file.execute("PRAGMA max_page_count = 8")
             return file
 
-        full.setattr(opening, "open_file", limited)
-        full.setattr(rows, "EVERY", 0.0)
+        full.setattr(checkpoints, "open_file", limited)
+        full.setattr(checkpoints, "EVERY", 0.0)
         with pytest.raises(TercetError, match=r"full\. What was saved before is safe"):
             made(name, path)
     saved = path.stat().st_size

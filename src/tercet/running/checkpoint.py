@@ -408,8 +408,10 @@ def open_file(path: str) -> sqlite3.Connection:
             _beware(file)
             file.execute("PRAGMA locking_mode = EXCLUSIVE")
             file.execute("PRAGMA synchronous = FULL")
-            with _transaction(file):
-                pass  # the lock stays
+            with _transaction(file):  # whose lock stays
+                if _application(file) == 0 and not file.execute(_SCHEMA).fetchone():
+                    # Locking an empty file writes its header: a run killed now still finds its own.
+                    file.execute(f"PRAGMA application_id = {APPLICATION}")
         except BaseException:
             file.close()
             raise
@@ -424,13 +426,18 @@ def _may_be_ours(path: str) -> bool:
     with telling(path), closing(sqlite3.connect(address, timeout=0.0, uri=True)) as file:
         _beware(file)
         try:
-            (application,) = file.execute("PRAGMA application_id").fetchone()
+            application = _application(file)
             (journal,) = file.execute("PRAGMA journal_mode").fetchone()
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK:
                 return True  # interrupted in a commit, which is rolled back when opened
             raise
     return bool(application == APPLICATION and journal == "delete")
+
+
+def _application(file: sqlite3.Connection) -> int:
+    (number,) = file.execute("PRAGMA application_id").fetchone()
+    return int(number)
 
 
 def _beware(file: sqlite3.Connection) -> None:
@@ -445,7 +452,6 @@ def create(file: sqlite3.Connection, about: Mapping[str, Any]) -> None:
     """Write tables and metadata into an empty file."""
     header = {"format": FORMAT, "version": VERSION, **about}
     with _transaction(file):
-        file.execute(f"PRAGMA application_id = {APPLICATION}")
         for statement in _TABLES:
             file.execute(statement)
         rows = [(key, json.dumps(value)) for key, value in header.items()]
@@ -458,8 +464,8 @@ def read_about(file: sqlite3.Connection, path: str) -> About | None:
     Afterwards the file is known to have our two tables, but their content is not verified.
     """
     schema = file.execute(_SCHEMA).fetchmany(_MOST_ENTRIES)
-    (application,) = file.execute("PRAGMA application_id").fetchone()
-    if not schema and application == 0:
+    application = _application(file)
+    if not schema and application == APPLICATION:
         file.set_progress_handler(None, 0)
         return None
     if application != APPLICATION or set(schema) != _our_schema():
