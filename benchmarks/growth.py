@@ -20,8 +20,8 @@ from benchmarks.peer import ROOT
 from benchmarks.report import NONE, Line, Section, Table, duration
 from benchmarks.setting import Setting, timed
 from tercet.answers.triplets import Triplets
-from tercet.engine.fit import Objective, evaluate
 from tercet.engine.problem import build_problem
+from tercet.engine.search import Objective, evaluate
 from tercet.estimators import STE
 from tercet.models import STEModel
 from tercet.simulate import answer, random_comparisons

@@ -16,8 +16,8 @@ from scipy.special import expit
 from benchmarks.report import NONE, Line, Section, Table, times
 from benchmarks.setting import Repeated, Setting, Timed, take_turns, timed
 from tercet.engine.chunks import loss_in_chunks
-from tercet.engine.fit import Objective, evaluate
 from tercet.engine.problem import Problem, build_problem
+from tercet.engine.search import Objective, evaluate
 from tercet.models import STEModel
 from tercet.simulate import answer, random_comparisons
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from benchmarks import data
 from benchmarks.report import Line, Section, Table
 from benchmarks.setting import Setting
-from tercet.engine.fit import Fit, Objective, Options, embed, minimise
 from tercet.engine.problem import Problem, build_problem
+from tercet.engine.search import Fit, Objective, Options, embed, minimise
 from tercet.engine.starts import random_start, spectral_start
 from tercet.estimators import STE
 from tercet.models import STEModel

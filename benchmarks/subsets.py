@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 
 from benchmarks.report import NONE, Line, Section, Table, duration, times
 from benchmarks.setting import Repeated, Setting, Timed, take_turns, timed
-from tercet.engine.fit import Fit, Objective, evaluate, fit_subsets
 from tercet.engine.problem import Problem, build_problem, take_rows
+from tercet.engine.search import Fit, Objective, evaluate, fit_subsets
 from tercet.engine.starts import spectral_start
 from tercet.estimators import STE
 from tercet.metrics import squared_distances

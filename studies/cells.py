@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tercet.paper import cells
-from tercet.paper.cells import Cell, Result, source_of
+from tercet.paper import experiments as cells
+from tercet.paper.experiments import Cell, Result, source_of
 
 __all__ = ["ROOT", "Cell", "Result", "collect", "source_of"]
 
@@ -14,5 +14,5 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def collect(wanted: Sequence[Cell], jobs: int) -> list[Result]:
-    """Return the results in order; those not known yet are computed, see `tercet.paper.cells`."""
+    """Results in order; unknown ones are computed, see `tercet.paper.experiments`."""
     return cells.collect_results(wanted, ROOT / ".studies", jobs, show=True)

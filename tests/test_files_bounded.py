@@ -14,7 +14,7 @@ import pytest
 import tercet as tc
 from tercet import files as bounded
 from tercet.cli import main
-from tercet.cli.files import size
+from tercet.cli.paths import size
 from tercet.datasets import fetch
 from tercet.errors import InputError
 

@@ -38,6 +38,7 @@ LAYERS = [
     {"makers"},
     {"posterior"},
     {"bootstrap"},
+    {"held_out"},
     {"uses"},
     {"analysis", "plots"},
     {"paper", "report"},
@@ -46,7 +47,7 @@ LAYERS = [
     {"__main__"},
 ]
 # An analysis hands on what is said of it: its methods import that when they are called.
-HANDS_ON = {"tercet.analysis.result"}
+HANDS_ON = {"tercet.analysis.analysis"}
 # What others may import before anybody asks for an accelerator.
 WITHOUT_JAX = {"tercet.accelerator", "tercet.accelerator.device"}
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -144,8 +145,22 @@ def knowing_triplets(trees):
                 yield f"{module} imports {name}"
 
 
+def using_another_use(trees):
+    """Imports of one use by another: what two of them need stands above them."""
+    for module, tree in trees.items():
+        for name in own(imports(tree, module)):
+            if (there := use(name)) and (here := use(module)) and there != here:
+                yield f"{module} imports {name}"
+
+
+def use(module):
+    """The use that a module belongs to; None if it belongs to none."""
+    names = module.split(".")
+    return names[2] if names[1:2] == ["uses"] and len(names) > 2 else None
+
+
 ANSWERS = ("answers", "io")
-RULES = [pointing_up, undeclared, hasty, knowing_triplets]
+RULES = [pointing_up, undeclared, hasty, knowing_triplets, using_another_use]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -172,6 +187,11 @@ def test_what_breaks_a_rule_is_found(code, rule):
     tree = ast.parse(code)
     trees = {"tercet.engine.new": tree, "tercet.models.new": tree}
     assert [line.split(":")[0].split()[0] for line in rule(trees)] == list(trees)
+
+
+def test_a_use_that_imports_another_is_found():
+    trees = {"tercet.uses.active.new": ast.parse("from tercet.uses.abstain import hold_out")}
+    assert list(using_another_use(trees))
 
 
 def test_no_two_modules_import_each_other():
@@ -215,6 +235,25 @@ def test_what_a_module_promises_it_has():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'tercet' has no attribute 'STEE'"):
         _ = tercet.STEE
+
+
+# Files of one name: a command and what it runs, and code for the CPU and for an accelerator.
+COMMANDS = {"bootstrap", "check", "demo", "plan", "posterior", "reproduce", "scale", "simulate"}
+TWINS = {"lbfgs", "target"}
+
+
+def test_a_file_name_is_used_twice_for_a_reason_only():
+    files = [f for f in MODULES.values() if f.stem != "__init__"]
+    homes = {f.stem: {g.parent.name for g in files if g.stem == f.stem} for f in files}
+    twice = {name: parents for name, parents in homes.items() if len(parents) > 1}
+    assert twice.keys() == COMMANDS | TWINS
+    assert all("cli" in twice[name] for name in COMMANDS)
+    assert all(twice[name] - {"engine", "posterior"} == {"accelerator"} for name in TWINS)
+
+
+def test_warnings_are_hidden_and_collected_in_one_place():
+    found = [m for m, file in MODULES.items() if "catch_warnings" in file.read_text("utf-8")]
+    assert found == ["tercet.cli.main", "tercet.errors"]
 
 
 def test_files_stay_short():

@@ -162,7 +162,7 @@ def diagnoses(monkeypatch):
         return original(*args, **kwargs)
 
     monkeypatch.setattr(diagnosis, "diagnose", diagnose)
-    monkeypatch.setattr("tercet.uses.compare.models.diagnose", diagnose)
+    monkeypatch.setattr("tercet.uses.compare.by_prediction.diagnose", diagnose)
     return found
 
 

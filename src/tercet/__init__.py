@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
+    from tercet.held_out import (
+        predict_held_out,
+    )
     from tercet.io import open_triplets, read_file, read_triplets, write_triplets
+    from tercet.metrics import risk_coverage
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
-    from tercet.uses.abstain import choose_threshold, hold_out, risk_coverage
+    from tercet.uses.abstain import choose_threshold, hold_out
     from tercet.uses.active import ActiveLoop, suggest
     from tercet.uses.certainty import certainty, nearest_neighbours
     from tercet.uses.compare import compare_models, lack_of_fit
     from tercet.uses.dimension import estimate_dimension
     from tercet.uses.plan import plan_answers
-    from tercet.uses.predict import predict_held_out
     from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
 
@@ -72,10 +75,10 @@ _HOMES = {
     "perceptual_scale": "uses.scale",
     "plan_answers": "uses.plan",
     "plots": "",
-    "predict_held_out": "uses.predict",
+    "predict_held_out": "held_out",
     "read_file": "io",
     "read_triplets": "io",
-    "risk_coverage": "uses.abstain",
+    "risk_coverage": "metrics",
     "scales_by_observer": "uses.scale",
     "simulate": "",
     "suggest": "uses.active",

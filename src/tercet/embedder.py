@@ -19,10 +19,10 @@ from tercet.answers.streams import StreamedTriplets, blocks_of
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.kernels import code_of
 from tercet.engine.lbfgs import TOLERANCE
 from tercet.engine.problem import Problem, build_problem
+from tercet.engine.search import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models import Model

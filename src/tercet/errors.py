@@ -1,8 +1,10 @@
-"""Errors and warnings of tercet."""
+"""Errors and warnings of tercet, and of the libraries it uses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,7 +15,9 @@ __all__ = [
     "RowsError",
     "SeparableWarning",
     "TercetError",
+    "ignored",
     "list_places",
+    "recorded",
 ]
 
 _MESSAGE, _END = 3000, 1000  # characters of a message, and of its end, which has the cure
@@ -89,3 +93,19 @@ class DataWarning(UserWarning):
 
 class SeparableWarning(ConvergenceWarning):  # type: ignore[misc]
     """An embedding satisfies every answer, so the likelihood has no maximum."""
+
+
+@contextmanager
+def recorded() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect warnings instead of showing them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+@contextmanager
+def ignored(category: type[Warning], message: str = "") -> Iterator[None]:
+    """Hide what another library warns about, by its category and a pattern of its beginning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message, category)
+        yield

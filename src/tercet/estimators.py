@@ -12,9 +12,9 @@ import numpy as np
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.engine.problem import Problem, take_rows
 from tercet.engine.sdp import points_from_kernel, solve_kernel
+from tercet.engine.search import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.errors import InputError
 from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel, known_models
 from tercet.models.base import POSITIVE

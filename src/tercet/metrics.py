@@ -2,7 +2,8 @@
 
 *Of an embedding*: ``triplet_error`` against comparisons, and
 ``procrustes_distance`` against true positions. *Of probabilities*: ``log_loss``, ``brier_score``,
-``reliability_table``, ``expected_calibration_error`` and its ``calibration_limit``.
+``reliability_table``, ``expected_calibration_error`` and its ``calibration_limit``, and
+``risk_coverage`` of predictions that abstain.
 
 The latter take ``probability``, the probability that the row is true (near is nearer than far), and
 ``truth``, whether each row is true: a boolean array or ±1. By default every row is true, as in a
@@ -10,6 +11,7 @@ list of true triplets or of given answers.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,15 +21,18 @@ from tercet.align import procrustes
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Bools, Floats
 from tercet.errors import InputError
+from tercet.text import percent
 
 __all__ = [
     "ReliabilityTable",
+    "RiskCoverage",
     "brier_score",
     "calibration_limit",
     "expected_calibration_error",
     "log_loss",
     "procrustes_distance",
     "reliability_table",
+    "risk_coverage",
     "satisfied",
     "squared_distances",
     "triplet_error",
@@ -263,3 +268,81 @@ def check_threshold(threshold: float) -> None:
     """Raise unless the threshold of an abstaining prediction is valid."""
     if not 0.5 <= threshold < 1.0:
         raise InputError(f"threshold must lie in [0.5, 1), got {threshold!r}.")
+
+
+# --- risk against coverage ----------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    """A point on the curve; the risk is NaN where nothing is predicted."""
+
+    coverage: float
+    risk: float
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """Risk and coverage of predicting only the most certain rows.
+
+    Attributes
+    ----------
+    confidence : (k,) array
+        The distinct confidences max(p, 1 − p), strictly descending: point i predicts the rows with
+        at least confidence i.
+    coverage, risk : (k,) array
+        Share of the rows that is predicted, and share of these that is wrong.
+    area : float
+        Area under the curve (AURC): the mean risk over all coverages. Lower is better.
+    """
+
+    confidence: Floats
+    coverage: Floats
+    risk: Floats
+
+    @property
+    def area(self) -> float:
+        """Area under the curve, as a sum of steps."""
+        return float(np.sum(self.risk * np.diff(self.coverage, prepend=0.0)))
+
+    def at(self, threshold: float) -> Point:
+        """Coverage and risk of predicting rows with confidence above ``threshold``."""
+        check_threshold(threshold)
+        count = int(np.count_nonzero(self.confidence > threshold))
+        if not count:
+            return Point(0.0, np.nan)
+        return Point(float(self.coverage[count - 1]), float(self.risk[count - 1]))
+
+    def __str__(self) -> str:
+        return (
+            f"Risk of predicting everything: {percent(self.risk[-1])}; "
+            f"mean over all coverages: {percent(self.area)}."
+        )
+
+
+def risk_coverage(
+    probability: ArrayLike, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None
+) -> RiskCoverage:
+    """Risk against coverage for every threshold on the confidence max(p, 1 − p).
+
+    El-Yaniv and Wiener (2010). A row with p = ½ counts as half wrong, as in
+    `reliability_table`.
+
+    Parameters
+    ----------
+    probability : (m,) array
+        Probability that the row is true: π where the truth is known, or the answer probability of
+        answers that were held out.
+    truth : (m,) array of bool or ±1, optional
+        By default every row is true, as observed answers are.
+    weights : (m,) array, optional
+        How often each answer was given; positive.
+    """
+    p, true = check_probability(probability, truth)
+    weight = np.ones(len(p)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weight.shape != p.shape or not ((weight > 0.0) & (weight < np.inf)).all():
+        raise InputError(f"weights must be {len(p)} positive numbers, one for each row.")
+    wrong = 1.0 - predicted_correctly(p, true)
+    confidence, place = np.unique(-np.maximum(p, 1.0 - p), return_inverse=True)
+    total = np.cumsum(np.bincount(place, weight))
+    failed = np.cumsum(np.bincount(place, weight * wrong))
+    return RiskCoverage(-confidence, total / total[-1], failed / total)

@@ -10,7 +10,7 @@ from tercet.accelerator import target as accelerator
 from tercet.accelerator.target import energies, gradients, sum_out, wright_omega
 from tercet.answers.triplets import Triplets
 from tercet.models import CKLModel, STEModel, TSTEModel
-from tercet.posterior import scale
+from tercet.posterior import priors as scale
 from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.priors import NormalPrior, check_learn
 from tercet.posterior.target import split_energy

@@ -7,10 +7,12 @@ import pytest
 
 from tercet.analysis import cautions
 from tercet.answers.repeats import NoiseCeiling
+from tercet.held_out import (
+    HeldOut,
+)
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured
-from tercet.uses.predict import HeldOut
 
 
 def chains(r_hat=1.01, worth=900.0):

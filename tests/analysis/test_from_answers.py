@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import tercet as tc
+from tercet import (
+    held_out as predict,
+)
 from tercet import simulate
 from tercet.analysis import Settings, analyse, from_answers
-from tercet.analysis.tables import tables
+from tercet.analysis.numbers import tables
 from tercet.analysis.words import summary
 from tercet.answers import diagnosis
 from tercet.answers.triplets import Triplets
@@ -21,7 +24,7 @@ from tercet.cli.main import main
 from tercet.errors import InputError
 from tercet.io import Reading, Skipped
 from tercet.posterior.diagnostics import Diagnostics
-from tercet.uses import certainty, predict
+from tercet.uses import certainty
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension import estimate
 from tercet.uses.quality import check_answers

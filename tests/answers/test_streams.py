@@ -21,8 +21,8 @@ from tercet.answers.diagnosis import diagnose
 from tercet.bootstrap import streamed as replicates_of_streams
 from tercet.engine import blocks
 from tercet.engine.blocks import loss_over_blocks, spectral_start_of_blocks
-from tercet.engine.fit import Objective, evaluate
 from tercet.engine.problem import build_problem
+from tercet.engine.search import Objective, evaluate
 from tercet.engine.starts import spectral_start
 from tercet.errors import DataWarning, InputError, TercetError
 from tercet.io import stream as io_stream

@@ -10,7 +10,7 @@ from tercet.bootstrap.resampling import (
     classify_fits,
     warn_about_replicates,
 )
-from tercet.engine.fit import Fit
+from tercet.engine.search import Fit
 from tercet.errors import ConvergenceWarning, SeparableWarning
 from tercet.simulate import gaussian_mixture, true_triplets
 

@@ -249,7 +249,7 @@ def test_jobs_do_not_change_the_result(tercet):
 
 
 def test_of_many_objects_some_comparisons_are_looked_at(ensemble, monkeypatch):
-    from tercet.cli import maps
+    from tercet.cli import output as maps
     from tercet.ensemble import averages
 
     exact, words = maps.expected_error(ensemble, 0)
@@ -300,7 +300,7 @@ def test_compare(tercet, answers):
 
 
 def test_models_are_named_with_what_they_learn():
-    from tercet.cli.models import make_model
+    from tercet.cli.common import make_model
 
     model = make_model("ckl+exponent+mu", 3)
     assert isinstance(model, tc.Posterior)

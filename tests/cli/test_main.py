@@ -23,9 +23,9 @@ from tercet.cli.common import (
     share_of_one,
     words,
 )
-from tercet.cli.files import input_file, input_place, output_file, output_place
 from tercet.cli.main import INTERRUPTED, build_parser
 from tercet.cli.output import Result, emit, harmless, one_line, printable, with_options
+from tercet.cli.paths import input_file, input_place, output_file, output_place
 from tercet.errors import DataWarning, InputError, TercetError
 
 

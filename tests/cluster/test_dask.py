@@ -15,7 +15,7 @@ import tercet as tc
 from tercet.engine import backend as on_dask
 from tercet.engine.backend import run_anywhere
 from tercet.errors import TercetError
-from tercet.paper.cells import Cell, collect_results
+from tercet.paper.experiments import Cell, collect_results
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def test_a_bootstrap_is_the_same(dask, settings):
 
 def test_large_fits_are_the_same(dask, monkeypatch):
     """Here on all threads, there on one, in the same parts."""
-    monkeypatch.setattr("tercet.engine.fit.LARGE", 100)
+    monkeypatch.setattr("tercet.engine.search.LARGE", 100)
     dask.run(make_large, 100)
     try:
         expected = draws(n_jobs=1)
@@ -81,7 +81,7 @@ def test_large_fits_are_the_same(dask, monkeypatch):
 
 
 def make_large(size):
-    from tercet.engine import fit
+    from tercet.engine import search as fit
 
     fit.LARGE = size
 

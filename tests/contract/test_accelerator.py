@@ -15,9 +15,9 @@ import tercet as tc
 from tercet.accelerator import device as device_module
 from tercet.accelerator.device import computing_on, find_device
 from tercet.cli import main
-from tercet.engine.fit import Descent, Objective, Options, evaluate
 from tercet.engine.kernels import code_of
 from tercet.engine.problem import build_problem
+from tercet.engine.search import Descent, Objective, Options, evaluate
 from tercet.engine.starts import spectral_start
 from tercet.models import CKLModel, GNMDSModel, STEModel, known_models
 
@@ -25,8 +25,8 @@ jax = pytest.importorskip("jax")
 
 from tercet.accelerator import solver as solver_module  # noqa: E402
 from tercet.accelerator.forms import Loss, choose_shape, rows_of, value_and_gradient  # noqa: E402
-from tercet.accelerator.models import model_loss  # noqa: E402
 from tercet.accelerator.solver import OnDevice, load_batch  # noqa: E402
+from tercet.accelerator.twins import model_loss  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tercet.engine.chunks import loss_in_chunks
-from tercet.engine.fit import Objective, evaluate
 from tercet.engine.kernels import BLOCK, code_of, edge_lengths, edge_loss, edge_weights
 from tercet.engine.problem import build_problem
+from tercet.engine.search import Objective, evaluate
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import random_comparisons
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 from tercet.engine import lbfgs
-from tercet.engine.fit import _REASONS
+from tercet.engine.search import _REASONS
 
 NO_FLOOR = -np.inf
 

@@ -5,8 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tercet.engine.fit import Objective, evaluate
 from tercet.engine.problem import EDGES_PER_TRIPLET, build_problem, some_pairs, take_rows
+from tercet.engine.search import Objective, evaluate
 from tercet.models import STEModel
 from tercet.simulate import all_comparisons, random_comparisons
 

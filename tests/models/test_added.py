@@ -72,7 +72,7 @@ import numpy as np
 from sklearn.base import clone
 import tercet as tc
 from tercet.cli import main
-from tercet.engine.fit import Objective, evaluate
+from tercet.engine.search import Objective, evaluate
 from tercet.engine.problem import build_problem
 from tercet.estimators import Shepard
 from tercet.models import ShepardModel
@@ -141,7 +141,7 @@ print(json.dumps(found))
 ON_DEVICE = """
 import json
 import jax, numpy as np
-from tercet.accelerator.models import model_loss
+from tercet.accelerator.twins import model_loss
 from tercet.engine.kernels import code_of
 from tercet.models import ShepardModel
 jax.config.update("jax_enable_x64", True)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tercet.paper import checks as calibration
-from tercet.paper import checks as uses
-from tercet.paper.cells import Measurements
+from tercet.paper import claim_checks as calibration
+from tercet.paper import claim_checks as uses
 from tercet.paper.claims import CLAIMS
-from tercet.paper.page import gains
+from tercet.paper.experiments import Measurements
 from tercet.paper.settings import FULL, LENGTHSCALES
 from tercet.paper.verdicts import FAILS, HOLDS, UNDECIDED, judge_claims
+from tercet.paper.writeup import gains
 
 REPEATS = range(5)
 SERIES = {"STE": ("bootstrap", "Bayes", "recommended"), "t-STE": ("bootstrap", "Bayes")}

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.cells import measurements_of
 from tercet.paper.distances import FIGURE, distance_prior, geometry, judge_prior, show_draw
 from tercet.paper.drawing import style
+from tercet.paper.experiments import measurements_of
 from tercet.paper.figure2 import training_set
 from tercet.paper.methods import METHOD, mixture, score_probabilities, stream
 from tercet.paper.settings import FULL

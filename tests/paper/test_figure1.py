@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.paper.cells import measurements_of
+from tercet.paper.experiments import measurements_of
 from tercet.paper.figure1 import FIGURE, perceived, stimulus, trace
 from tercet.paper.settings import FULL, TINY
 

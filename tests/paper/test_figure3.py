@@ -5,8 +5,8 @@ import pytest
 
 import tercet as tc
 from tercet import simulate
-from tercet.paper.cells import Measurements, collect_results, measurements_of
 from tercet.paper.drawing import style
+from tercet.paper.experiments import Measurements, collect_results, measurements_of
 from tercet.paper.figure2 import training_set
 from tercet.paper.figure3 import FIGURE, predict, predict_or_abstain
 from tercet.paper.methods import METHOD, mixture, stream

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import tercet as tc
 from tercet.errors import DataWarning
 from tercet.paper import figure4, methods
-from tercet.paper.cells import measurements_of
+from tercet.paper.experiments import measurements_of
 from tercet.paper.figure4 import FIGURE, describe_scale, functions_of, normalised, observer_answers
 from tercet.paper.methods import BOOTSTRAP, RECOMMENDED, stream
 from tercet.paper.settings import FULL, LENGTHSCALES, QUICK, TINY

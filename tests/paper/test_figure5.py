@@ -17,8 +17,8 @@ from tercet.estimators import TSTE
 from tercet.models import STEModel
 from tercet.paper import active, figure5
 from tercet.paper.active import INFORMATION_GAIN, RANDOM, PaperWorld
-from tercet.paper.cells import Measurements
 from tercet.paper.drawing import style
+from tercet.paper.experiments import Measurements
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,

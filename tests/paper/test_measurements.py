@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tercet.errors import TercetError
-from tercet.paper.cells import Measurements, measurements_of
+from tercet.paper.experiments import Measurements, measurements_of
 
 ROWS = [
     {"repeat": r, "x": x, "method": m, "y": 10.0 * r + x}

@@ -83,7 +83,7 @@ def test_the_page_shows_it_all(everything):
 
 def test_a_second_run_computes_nothing(everything, monkeypatch):
     made, out = everything
-    monkeypatch.setattr("tercet.paper.cells._compute", None)
+    monkeypatch.setattr("tercet.paper.experiments._compute", None)
     again = reproduce(["1", "mixture", "2b", "2c"], size="tiny", out=out, n_jobs=1, progress=False)
     assert again.tables["2b"].rows == made.tables["2b"].rows
     assert "2" not in again.pictures  # without 2a

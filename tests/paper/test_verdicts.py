@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tercet.paper.cells import Curve, Measurements
+from tercet.paper.experiments import Curve, Measurements
 from tercet.paper.verdicts import (
     FAILS,
     HOLDS,

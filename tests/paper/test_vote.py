@@ -6,8 +6,8 @@ import pytest
 import tercet as tc
 from tercet import simulate
 from tercet.metrics import brier_score, satisfied
-from tercet.paper.cells import Measurements
 from tercet.paper.drawing import style
+from tercet.paper.experiments import Measurements
 from tercet.paper.figure2 import training_set
 from tercet.paper.methods import METHOD, mixture, stream
 from tercet.paper.settings import FULL

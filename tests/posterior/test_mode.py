@@ -14,8 +14,8 @@ from tercet.posterior.mode import (
     settle_scale,
     spread_of_objects,
 )
-from tercet.posterior.scale import mode_of_log
 from tercet.posterior.target import energy_and_gradient
+from tercet.posterior.variance import mode_of_log
 
 N, D = 6, 2
 BLOCK = np.array([[1.5, 0.4], [0.4, 0.7]])

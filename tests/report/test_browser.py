@@ -12,7 +12,7 @@ from PIL import Image
 
 from tercet import Ensemble, Triplets, certainty
 from tercet.analysis.from_answers import describe_objects
-from tercet.analysis.tables import tables
+from tercet.analysis.numbers import tables
 from tercet.plots.maps import expected_distances, read_space, view
 from tercet.report import page as make_page
 from tercet.report import read_appearance

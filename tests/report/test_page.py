@@ -16,7 +16,7 @@ from matplotlib import pyplot, rc_context
 
 from tercet import Ensemble, Triplets, certainty
 from tercet.analysis.from_answers import describe_objects
-from tercet.analysis.tables import tables
+from tercet.analysis.numbers import tables
 from tercet.analysis.words import summary
 from tercet.errors import InputError
 from tercet.io import Skipped

@@ -9,9 +9,12 @@ import pytest
 import tercet as tc
 from tercet.answers.questions import number_comparisons
 from tercet.answers.repeats import noise_ceiling
+from tercet.held_out import (
+    held_out,
+    leave_one_out,
+)
 from tercet.models import STEModel
 from tercet.uses.compare.comparison import clearly_worse, lack_of_fit
-from tercet.uses.predict import held_out, leave_one_out
 
 pytestmark = pytest.mark.slow
 

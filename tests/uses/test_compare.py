@@ -12,15 +12,22 @@ from scipy.special import logsumexp
 from tests.worlds import ste_answers as answers
 
 import tercet as tc
+from tercet import (
+    held_out as predictive,
+)
 from tercet.answers.questions import number_comparisons
 from tercet.answers.repeats import noise_ceiling, repeated_votes
+from tercet.held_out import (
+    held_out,
+    leave_one_out,
+    mean_per_answer,
+    stacking_weights,
+)
 from tercet.models import STEModel
-from tercet.plots.models import plot_models
-from tercet.uses import predict as predictive
-from tercet.uses.compare import models as crossval
+from tercet.plots.comparisons import plot_models
+from tercet.uses.compare import compare_models as crossval
+from tercet.uses.compare.by_prediction import name_models
 from tercet.uses.compare.comparison import ModelScore, clearly_worse, deviance, lack_of_fit
-from tercet.uses.compare.models import name_models
-from tercet.uses.predict import held_out, leave_one_out, mean_per_answer, stacking_weights
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
 
@@ -126,7 +133,7 @@ def test_blocks_do_not_change_predictions(fitted, monkeypatch):
     T, ensemble = fitted
     units = number_comparisons(T)
     whole = leave_one_out(ensemble, T, units)
-    monkeypatch.setattr("tercet.uses.predict.BLOCK", 7 * len(ensemble))
+    monkeypatch.setattr("tercet.held_out.BLOCK", 7 * len(ensemble))
     for ours, theirs in zip(leave_one_out(ensemble, T, units), whole, strict=True):
         np.testing.assert_allclose(ours, theirs)
 
@@ -421,7 +428,7 @@ def test_labels_say_what_differs():
 
 
 def test_the_default_models_are_the_variants():
-    from tercet.uses.compare.models import _default_models
+    from tercet.uses.compare.by_prediction import _default_models
 
     labels = [candidate.label for candidate in name_models(_default_models(3))]
     assert labels == [

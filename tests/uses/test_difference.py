@@ -12,7 +12,7 @@ from tercet.answers.triplets import Triplets
 from tercet.errors import InputError
 from tercet.uses.scale import difference as kernels
 from tercet.uses.scale.difference import LINKS, check_design, fit_counts, probability
-from tercet.uses.scale.resampling import fit_all, jackknife
+from tercet.uses.scale.intervals import fit_all, jackknife
 
 LOG_CDF = {"probit": log_ndtr, "logit": log_expit, "cauchit": stats.cauchy.logcdf}
 TRUE = 6.0 * np.array([0.0, 0.05, 0.2, 0.45, 0.7, 1.0])

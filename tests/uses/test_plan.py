@@ -15,7 +15,7 @@ from tercet.estimators import CKL, SOE, STE
 from tercet.metrics import satisfied
 from tercet.posterior import Posterior
 from tercet.uses.plan import AnswerPlan, Needed, PlanRow, plan_answers
-from tercet.uses.plan.result import crossing, fewest_worlds, needed_answers
+from tercet.uses.plan.curve import crossing, fewest_worlds, needed_answers
 from tercet.uses.plan.worlds import MEASURES, answers_in, best_agreement, drawn_world, made_world
 
 QUICK = {"maker": Posterior(STE(), sampler="laplace", n_samples=100), "repeats": 6}

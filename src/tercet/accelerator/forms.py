@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tercet.accelerator.models import model_loss
+from tercet.accelerator.twins import model_loss
 from tercet.engine.problem import Index
 
 # Squared distances from a product cancel: reduced precision would not do.

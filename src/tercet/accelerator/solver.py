@@ -28,9 +28,18 @@ from tercet.accelerator.forms import (
     value_and_gradient,
 )
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Descent, Fit, Objective, Options, Rows, Seeds, describe_fit, floor_of
 from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem
+from tercet.engine.search import (
+    Descent,
+    Fit,
+    Objective,
+    Options,
+    Rows,
+    Seeds,
+    describe_fit,
+    floor_of,
+)
 from tercet.engine.starts import INVARIANT, SPREAD, lanczos_steps
 from tercet.errors import InputError
 from tercet.models.base import Array

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.accelerator.models import model_loss
+from tercet.accelerator.twins import model_loss
 from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
 from tercet.models.base import LAPSE, POWER, TINY
@@ -302,7 +302,7 @@ def wright_omega(z: jax.Array) -> jax.Array:
 def sum_out(s: jax.Array, freedom: float, mean: Any, sd: Any) -> tuple[jax.Array, jax.Array]:
     """-log of the integral over log v, up to a constant, and its derivative by s, for s (C,).
 
-    This is `tercet.posterior.scale` for many chains at once. The mode of the density of u = log v
+    `tercet.posterior.variance` for many chains at once. The mode of the density of u = log v
     solves a y = s exp(-u) / 2 with y = u - m + f / (2 a) and a = 1 / t^2, so that y + log y = z:
     the Wright omega function of z = log(s / (2 a)) + f / (2 a) - m. It takes a fixed number of
     steps, so that no chain waits for the slowest.

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from tercet.answers.repeats import NoiseCeiling
+from tercet.held_out import (
+    HeldOut,
+)
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.text import counted, joined, percent
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
-from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale
 

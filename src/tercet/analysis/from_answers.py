@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from tercet.analysis.analysis import Analysis, Object, Settings
 from tercet.analysis.cautions import (
     about_calibration,
     about_ceiling,
@@ -24,13 +24,16 @@ from tercet.analysis.cautions import (
     about_people,
     about_replicates,
 )
-from tercet.analysis.result import Analysis, Object, Settings
 from tercet.answers.diagnosis import diagnose
 from tercet.answers.questions import number_comparisons, number_units
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
-from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.errors import ConvergenceWarning, DataWarning, InputError, recorded
+from tercet.held_out import (
+    HeldOut,
+    predict_held_out,
+)
 from tercet.io import read_file
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
@@ -42,7 +45,6 @@ from tercet.uses.certainty import Certainty, certainty
 from tercet.uses.compare.comparison import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.dimension.estimate import check_dimensions, find_dimension, most_dimensions
-from tercet.uses.predict import HeldOut, predict_held_out
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.quality.counts import mentions
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
@@ -288,8 +290,7 @@ def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     """Stimuli on a line by signed differences, the model of difference scaling (MLDS)."""
     how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
     size: dict[str, Any] = {} if settings.samples is None else {"n_samples": settings.samples}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded() as caught:
         scale = perceptual_scale(
             triplets,
             _values(triplets),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tercet.analysis.analysis import Analysis
 from tercet.analysis.cautions import CLOSE, MISFIT, describe_calibration, format_p, is_calibrated
-from tercet.analysis.result import Analysis
 from tercet.text import counted, joined, percent, wrap
 
 __all__ = ["explain_above_ceiling", "in_lines", "provisional", "summary"]

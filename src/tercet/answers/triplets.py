@@ -22,7 +22,7 @@ from tercet.answers.checks import (
     settle_types,
     whole,
 )
-from tercet.arrays import Index
+from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.running.memory import need_memory
 from tercet.text import counted, listing
@@ -268,6 +268,11 @@ def restore(fields: Fields) -> Triplets:
     triplets = Triplets.__new__(Triplets)
     triplets._fields = _freeze(fields)
     return triplets
+
+
+def weights_of(triplets: Triplets) -> Floats:
+    """Weight of each row, (m,)."""
+    return np.ones(len(triplets)) if triplets.weights is None else triplets.weights
 
 
 def need_votes(triplets: Triplets) -> None:

@@ -35,8 +35,8 @@ from tercet.bootstrap.resampling import (
 from tercet.bootstrap.streamed import StreamReplicates, fit_streams
 from tercet.embedder import Embedder, as_stream, is_count, is_number, need_room, oriented, require
 from tercet.engine.backend import count_own_threads, fit_anywhere
-from tercet.engine.fit import Fit
 from tercet.engine.problem import Problem, build_problem
+from tercet.engine.search import Fit
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, TercetError
 from tercet.makers import REPLICATES, Maker, warn_about_screens

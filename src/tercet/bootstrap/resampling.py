@@ -18,7 +18,7 @@ from tercet.answers.streams import StreamedTriplets
 from tercet.answers.triplets import Triplets, need_votes
 from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Fit, Objective
+from tercet.engine.search import Fit, Objective
 from tercet.errors import ConvergenceWarning, DataWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models.base import Array

@@ -18,7 +18,7 @@ from tercet.arrays import Floats
 from tercet.bootstrap.resampling import Rows, sample_size
 from tercet.engine.backend import backend_is_chosen, run_anywhere
 from tercet.engine.blocks import Blocks
-from tercet.engine.fit import Fit, Seeds, Solver
+from tercet.engine.search import Fit, Seeds, Solver
 from tercet.running.provenance import seed_for
 
 __all__ = ["StreamReplicates", "fit_streams"]

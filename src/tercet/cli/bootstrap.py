@@ -11,16 +11,17 @@ from tercet.cli.common import (
     add_device,
     add_effort,
     add_form,
+    add_model,
     add_out,
+    add_penalty_option,
     add_reading,
     effort_of,
     load_answers,
+    penalised,
     several,
     share_of_one,
 )
-from tercet.cli.maps import describe_map, save_map
-from tercet.cli.models import add_model, add_penalty_option, penalised
-from tercet.cli.output import emit
+from tercet.cli.output import describe_map, emit, save_map
 
 __all__ = ["add_to", "run"]
 

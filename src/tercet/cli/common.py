@@ -16,14 +16,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli.files import input_file, limit_of, output_file, size
 from tercet.cli.output import note
+from tercet.cli.paths import input_file, limit_of, output_file, size
+from tercet.models import FILES, LOSSES
 
 if TYPE_CHECKING:
+    from tercet.embedder import Embedder
     from tercet.ensemble import Ensemble
     from tercet.io import Reading
+    from tercet.posterior import Posterior
 
 __all__ = [
+    "MODELS",
+    "PROBABILITIES",
     "Formatter",
     "add_checkpoint",
     "add_command",
@@ -32,8 +37,10 @@ __all__ = [
     "add_form",
     "add_format",
     "add_leave_out",
+    "add_model",
     "add_names",
     "add_out",
+    "add_penalty_option",
     "add_quiet",
     "add_reading",
     "add_seed",
@@ -41,10 +48,14 @@ __all__ = [
     "dimensions",
     "effort_of",
     "jobs",
+    "learned_by",
     "leave_out",
     "load_answers",
     "load_map",
+    "make_estimator",
+    "make_model",
     "natural_number",
+    "penalised",
     "positive",
     "progress_of",
     "read_names",
@@ -53,7 +64,6 @@ __all__ = [
     "tell",
     "words",
 ]
-
 
 LARGEST = 10**9  # count of anything
 
@@ -429,3 +439,74 @@ def load_map(path: Path) -> Ensemble:
             stacklevel=2,
         )
     return ensemble
+
+
+# --- models by their names on the command line --------------------------------------------------
+
+
+NAMES = {name.lower(): name for name in FILES}  # estimators by their names on the command line
+MODELS = tuple(NAMES)
+PROBABILITIES = tuple(word for word, name in NAMES.items() if name not in LOSSES)
+PENALTY = 1 / 30  # MAP under a normal prior of variance 15; without it, maps may grow for ever
+
+
+def add_model(
+    parser: argparse.ArgumentParser, default: str, models: tuple[str, ...] = MODELS
+) -> None:
+    """``--model`` and ``--dim``."""
+    parser.add_argument(
+        "--model", choices=models, help=f"model of the answers (default: {default})"
+    )
+    parser.add_argument(
+        "--dim", type=count, default=2, metavar="N", help="dimensions of the map (default: 2)"
+    )
+
+
+def add_penalty_option(parser: argparse.ArgumentParser, also: str = "") -> None:
+    """``--penalty``; ``also`` says when else it is 0."""
+    losses = " and ".join(name.lower() for name in reversed(LOSSES))
+    parser.add_argument(
+        "--penalty",
+        type=positive,
+        metavar="X",
+        help="add X times the map's sum of squares to the loss, which bounds its size "
+        f"(default: 1/30, a normal prior of variance 15; 0 for {losses}{also})",
+    )
+
+
+def penalised(name: str, dim: int, penalty: float | None) -> Embedder:
+    """The estimator of that name with this penalty, or the default one."""
+    from tercet.errors import InputError
+
+    estimator = make_estimator(name, dim)
+    if "penalty" not in estimator.get_params():
+        if penalty:
+            raise InputError(f"{name} has no penalty, as its trace term bounds the map.")
+        return estimator
+    default = PENALTY if name in PROBABILITIES else 0.0
+    return make_estimator(name, dim, penalty=default if penalty is None else penalty)
+
+
+def make_estimator(name: str, dim: int, **parameters: float) -> Embedder:
+    """The estimator of that name."""
+    from tercet import estimators
+    from tercet.errors import InputError
+
+    if name not in MODELS:
+        raise InputError(f"there is no model {name!r}; choose one of {', '.join(MODELS)}.")
+    estimator: Embedder = getattr(estimators, NAMES[name])(dim, **parameters)
+    return estimator
+
+
+def learned_by(estimator: Embedder) -> tuple[str, ...]:
+    """What is learned with the points by default: every learnable parameter, and lapses."""
+    return (*estimator.model_class.learnable(), "lapse")
+
+
+def make_model(text: str, dim: int) -> Embedder | Posterior:
+    """A model to compare: its name, and learned parameters after plus signs (``ckl+mu``)."""
+    from tercet.posterior import Posterior
+
+    name, *learn = text.split("+")
+    estimator = make_estimator(name, dim)
+    return Posterior(estimator, learn=tuple(learn)) if learn else estimator

@@ -14,11 +14,11 @@ from tercet.cli.common import (
     count,
     effort_of,
     load_answers,
+    make_model,
     words,
 )
-from tercet.cli.files import input_file
-from tercet.cli.models import make_model
 from tercet.cli.output import Result, emit, save_rows
+from tercet.cli.paths import input_file
 
 __all__ = ["add_to", "run"]
 

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from tercet.cli.common import add_command, add_quiet, add_reading, load_answers
-from tercet.cli.files import output_file
 from tercet.cli.output import note, say
+from tercet.cli.paths import output_file
 from tercet.tables import Table
 
 __all__ = ["add_to", "run"]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import add_command, add_form, add_out, add_quiet
-from tercet.cli.files import output_file
 from tercet.cli.output import Result, emit, note, write_csv
+from tercet.cli.paths import output_file
 
 if TYPE_CHECKING:
     from tercet.datasets import Dataset
@@ -134,7 +134,7 @@ def _write(data: Dataset, options: argparse.Namespace) -> None:
 
 
 def _write_stimuli(data: Dataset, options: argparse.Namespace) -> None:
-    from tercet.cli.maps import labels_of
+    from tercet.cli.output import labels_of
     from tercet.errors import InputError
 
     if data.stimuli is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli.common import add_command, add_effort, progress_of
-from tercet.cli.files import output_place
+from tercet.cli.paths import output_place
 
 __all__ = ["add_to", "run"]
 

@@ -9,15 +9,16 @@ from tercet.cli.common import (
     add_command,
     add_device,
     add_form,
+    add_model,
     add_out,
+    add_penalty_option,
     add_quiet,
     add_reading,
     add_seed,
     load_answers,
+    penalised,
 )
-from tercet.cli.maps import labels_of, point_table
-from tercet.cli.models import add_model, add_penalty_option, penalised
-from tercet.cli.output import Result, emit, save_rows
+from tercet.cli.output import Result, emit, labels_of, point_table, save_rows
 from tercet.text import counted
 
 __all__ = ["add_to", "run"]

@@ -37,8 +37,8 @@ from tercet.cli import (
     suggest,
 )
 from tercet.cli.common import Formatter
-from tercet.cli.files import check_files
 from tercet.cli.output import flush, one_line, with_options
+from tercet.cli.paths import check_files
 
 __all__ = [
     "COMMANDS",

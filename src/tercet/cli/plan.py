@@ -20,8 +20,8 @@ from tercet.cli.common import (
     positive,
     share_of_one,
 )
-from tercet.cli.files import input_file, output_file
 from tercet.cli.output import Result, emit, note, write_csv, writing
+from tercet.cli.paths import input_file, output_file
 
 if TYPE_CHECKING:
     from tercet.uses.plan import AnswerPlan

@@ -6,23 +6,25 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import (
+    PROBABILITIES,
     add_checkpoint,
     add_command,
     add_device,
     add_effort,
     add_form,
+    add_model,
     add_out,
     add_reading,
     count,
     effort_of,
+    learned_by,
     load_answers,
+    make_estimator,
     natural_number,
     several,
     words,
 )
-from tercet.cli.maps import LEVEL, describe_map, save_map
-from tercet.cli.models import PROBABILITIES, add_model, learned_by, make_estimator
-from tercet.cli.output import emit
+from tercet.cli.output import LEVEL, describe_map, emit, save_map
 from tercet.text import counted
 
 if TYPE_CHECKING:

@@ -18,9 +18,16 @@ from tercet.cli.common import (
     share_of_one,
     tell,
 )
-from tercet.cli.files import input_file, limit_of
-from tercet.cli.maps import labels_of, mark_provisional, problems_of
-from tercet.cli.output import Result, emit, printable, save_rows
+from tercet.cli.output import (
+    Result,
+    emit,
+    labels_of,
+    mark_provisional,
+    printable,
+    problems_of,
+    save_rows,
+)
+from tercet.cli.paths import input_file, limit_of
 from tercet.tables import Table
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from tercet.cli.common import (
     several,
     share_of_one,
 )
-from tercet.cli.files import input_file, input_place, inputs_of, output_place
 from tercet.cli.output import say, without_python
+from tercet.cli.paths import input_file, input_place, inputs_of, output_place
 from tercet.tables import to_json
 
 __all__ = ["add_to", "run"]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli.common import Formatter, jobs
-from tercet.cli.files import output_place
 from tercet.cli.output import one_line, say
+from tercet.cli.paths import output_place
 
 __all__ = ["add_to", "run"]
 
@@ -69,8 +69,8 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Reproduce, and print the verdicts."""
-    from tercet.paper.page import count_verdicts, verdict_tables
     from tercet.paper.reproduce import reproduce
+    from tercet.paper.writeup import count_verdicts, verdict_tables
 
     try:
         result = reproduce(

@@ -8,19 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import (
+    MODELS,
+    PROBABILITIES,
     add_command,
     add_effort,
     add_form,
     add_out,
     add_reading,
     effort_of,
+    learned_by,
     load_answers,
+    make_estimator,
     several,
 )
-from tercet.cli.files import input_file
-from tercet.cli.maps import LEVEL, mark_provisional, problems_of
-from tercet.cli.models import MODELS, PROBABILITIES, learned_by, make_estimator
-from tercet.cli.output import Result, emit, printable, save_rows
+from tercet.cli.output import (
+    LEVEL,
+    Result,
+    emit,
+    mark_provisional,
+    printable,
+    problems_of,
+    save_rows,
+)
+from tercet.cli.paths import input_file
 
 if TYPE_CHECKING:
     from tercet.answers.triplets import Triplets

@@ -14,8 +14,8 @@ from tercet.cli.common import (
     positive,
     share_of_one,
 )
-from tercet.cli.files import output_file
 from tercet.cli.output import note, write_csv
+from tercet.cli.paths import output_file
 from tercet.text import counted
 
 if TYPE_CHECKING:

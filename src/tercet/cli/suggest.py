@@ -19,9 +19,8 @@ from tercet.cli.common import (
     load_map,
     read_names,
 )
-from tercet.cli.files import input_file
-from tercet.cli.maps import mark_provisional, problems_of
-from tercet.cli.output import Result, emit, printable, save_rows
+from tercet.cli.output import Result, emit, mark_provisional, printable, problems_of, save_rows
+from tercet.cli.paths import input_file
 from tercet.cli.predict import load_comparisons
 
 if TYPE_CHECKING:

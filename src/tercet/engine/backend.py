@@ -6,7 +6,6 @@ import ctypes
 import pickle
 import sys
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
@@ -25,9 +24,9 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
-from tercet.engine.fit import LARGE, Fit, Rows, Seeds, Solver, batches, fit_subsets
 from tercet.engine.problem import Problem
-from tercet.errors import TercetError
+from tercet.engine.search import LARGE, Fit, Rows, Seeds, Solver, batches, fit_subsets
+from tercet.errors import TercetError, ignored
 from tercet.running.threads import count_threads, one_blas_thread, threads_at_most
 
 S = TypeVar("S")
@@ -201,8 +200,7 @@ def _closed_quietly(results: Any) -> Iterator[None]:
         yield
     finally:
         if hasattr(results, "close"):
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", ".*tasks.* have been", UserWarning)
+            with ignored(UserWarning, ".*tasks.* have been"):
                 results.close()
 
 

@@ -37,7 +37,7 @@ def code_of(model: Model) -> int:
     raise InputError(
         f"{kind.__name__} is not a model that the engine can fit; it has {names}. To add a model, "
         "write a file with its compiled kernel and a line in tercet/models/__init__.py (and for a "
-        "GPU its JAX version in tercet/accelerator/models.py): see CONTRIBUTING.md."
+        "GPU its JAX version in tercet/accelerator/twins.py): see CONTRIBUTING.md."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from tercet.arrays import UnreadableError, read_npz
 from tercet.ensemble.draws import Draws, check_draws
-from tercet.errors import InputError, TercetError
+from tercet.errors import InputError, TercetError, ignored
 from tercet.files import require_plain, whole_file
 from tercet.models import Model, known_models
 from tercet.tables import parse_json
@@ -123,8 +122,7 @@ def to_arviz(
 ) -> Any:
     """Convert arrays (chain, draw, ...) to ArviZ's InferenceData (0.x) or DataTree (1.x)."""
     try:
-        with warnings.catch_warnings():  # once a day 0.23 announces 1.0, which works too
-            warnings.simplefilter("ignore", FutureWarning)
+        with ignored(FutureWarning):  # once a day 0.23 announces 1.0, which works too
             arviz = import_module("arviz")
     except ImportError as error:
         raise TercetError("to_arviz needs ArviZ: pip install 'tercet[arviz]'.") from error

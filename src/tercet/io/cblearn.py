@@ -22,7 +22,9 @@ from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Index
 from tercet.errors import DataWarning, InputError
 from tercet.files import write_whole
-from tercet.io.arrays import (
+from tercet.io.cells import Cells
+from tercet.io.inputfile import InputFile
+from tercet.io.integers import (
     array_names,
     check_arrays,
     extras_of,
@@ -33,8 +35,6 @@ from tercet.io.arrays import (
     select_rows,
     unpack_arrays,
 )
-from tercet.io.cells import Cells
-from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions, Skipped, count_skipped
 from tercet.io.trials import BESIDE, ArrayRows, Beside, Trials, build, find_beside
 

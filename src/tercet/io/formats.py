@@ -11,11 +11,12 @@ from typing import Any
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.errors import InputError, RowsError
 from tercet.files import MAX_BYTES
-from tercet.io.arrays import ARRAY
 from tercet.io.cblearn import CBLEARN
 from tercet.io.cells import check_columns
 from tercet.io.columns import UNKNOWN, UnknownColumnsError, guesses
+from tercet.io.grids import SCREENS
 from tercet.io.inputfile import InputFile
+from tercet.io.integers import ARRAY
 from tercet.io.jspsych import JSPSYCH
 from tercet.io.mlds import MLDS_QUADS, MLDS_TRIADS
 from tercet.io.nextml import NEXT
@@ -24,7 +25,6 @@ from tercet.io.parquet import PARQUET, import_pyarrow
 from tercet.io.psychopy import LEFT_RIGHT, PSYCHOPY
 from tercet.io.reading import Format, Reading, ReadOptions, Skipped
 from tercet.io.salmon import SALMON
-from tercet.io.screens import SCREENS
 from tercet.io.tidy import TIDY
 from tercet.io.triplettools import TRIPLETTOOLS
 from tercet.text import alike, list_alike

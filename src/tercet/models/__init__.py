@@ -1,7 +1,7 @@
 """Models of one comparison: losses of two squared distances, one file each.
 
 To add a model, write its file here, its line below and its JAX version in
-`tercet.accelerator.models`; the estimator, the command line, learned parameters and saved ensembles
+`tercet.accelerator.twins`; the estimator, the command line, learned parameters and saved ensembles
 follow (docs/engine.md).
 """
 

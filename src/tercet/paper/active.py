@@ -6,7 +6,6 @@ strategies, and so on until the budget is spent (paper, sections 4.4 and 5.5).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,7 +21,8 @@ from tercet.arrays import Bools, Floats, Index
 from tercet.datasets import Dataset, load_breast_cancer, load_mnist_digits, load_satellite
 from tercet.embedder import Embedder
 from tercet.ensemble import Ensemble
-from tercet.paper.cells import Result, Row
+from tercet.errors import ignored
+from tercet.paper.experiments import Result, Row
 from tercet.paper.methods import (
     CHOICE,
     ESTIMATORS,
@@ -138,9 +138,8 @@ def cluster(points: Floats, world: PaperWorld, repeat: int) -> float:
         random_state=int(stream(repeat, LABELS, world.number, 1).integers(2**31)),
         n_jobs=1,
     )
-    with warnings.catch_warnings():
-        # Disconnected groups of points do no harm to clustering.
-        warnings.filterwarnings("ignore", "Graph is not fully connected")
+    # Disconnected groups of points do no harm to clustering.
+    with ignored(UserWarning, "Graph is not fully connected"):
         return float(adjusted_rand_score(world.labels, clustering.fit_predict(points)))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tercet.paper import checks as calibration
-from tercet.paper import checks as uses
+from tercet.paper import claim_checks as calibration
+from tercet.paper import claim_checks as uses
 from tercet.paper.methods import BAYES, BOOTSTRAP
 from tercet.paper.verdicts import Claim
 

@@ -18,8 +18,8 @@ from tercet import simulate
 from tercet.answers.triplets import Triplets
 from tercet.ensemble import Ensemble
 from tercet.estimators import STE
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.figure2 import training_set
 from tercet.paper.methods import METHOD, PRIOR, QUIET, mixture, score_probabilities, stream
 from tercet.paper.settings import LATER, Size

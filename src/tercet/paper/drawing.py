@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tercet.paper.cells import Curve
+from tercet.paper.experiments import Curve
 from tercet.plots.axes import COLOURS, require_matplotlib
 
 if TYPE_CHECKING:

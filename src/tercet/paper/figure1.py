@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.drawing import panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.settings import Size
 from tercet.plots.axes import COLOURS
 

@@ -11,8 +11,8 @@ from tercet import simulate
 from tercet.answers.triplets import Triplets
 from tercet.metrics import procrustes_distance, triplet_error
 from tercet.paper import figure2a
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.drawing import fraction_axis, legend_below, letter, line, panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,

@@ -16,8 +16,8 @@ from tercet import datasets, simulate
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.estimators import CKL, STE
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.methods import (
     BAYES,
     BOOTSTRAP,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet import simulate
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.drawing import fraction_axis, letter, line, panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.figure2 import training_set
 from tercet.paper.methods import BAYES, BOOTSTRAP, PI, RECOMMENDED, draw_ensemble, mixture
 from tercet.paper.settings import Size

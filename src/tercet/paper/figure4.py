@@ -17,8 +17,8 @@ from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.bootstrap import Bootstrap
 from tercet.estimators import STE
-from tercet.paper.cells import Cell, Curve, Figure, Measurements, Pictures, Result
 from tercet.paper.drawing import legend_below, letter, line, panels
+from tercet.paper.experiments import Cell, Curve, Figure, Measurements, Pictures, Result
 from tercet.paper.methods import BOOTSTRAP, METHOD, PERCEPTION, QUIET, RECOMMENDED, TRIPLETS, stream
 from tercet.paper.settings import ANSWERS, LENGTHSCALES, STIMULI, SUBSAMPLE, Size
 from tercet.plots.axes import COLOURS

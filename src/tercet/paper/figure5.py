@@ -20,8 +20,8 @@ from tercet.paper.active import (
     run,
     try_features,
 )
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures
 from tercet.paper.drawing import legend_below, letter, line, panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import ACTIVE_DIMENSION, ACTIVE_DRAWS, ACTIVE_NOISE, Size
 

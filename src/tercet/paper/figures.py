@@ -16,7 +16,7 @@ from tercet.paper import (
     mixture,
     vote,
 )
-from tercet.paper.cells import Figure, Measurements
+from tercet.paper.experiments import Figure, Measurements
 from tercet.paper.settings import Size
 from tercet.paper.verdicts import Verdict
 

@@ -15,7 +15,7 @@ from tercet.engine.sdp import critical_slack_weight
 from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, GNMDS, STE, TSTE
 from tercet.metrics import brier_score, expected_calibration_error, predicted_correctly
-from tercet.paper.cells import Row
+from tercet.paper.experiments import Row
 from tercet.paper.settings import GNMDS_RATIO
 from tercet.posterior import Posterior
 

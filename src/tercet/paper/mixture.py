@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tercet.paper import methods
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.drawing import panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result
 from tercet.paper.settings import Size
 from tercet.plots.axes import COLOURS
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from tercet.errors import InputError, TercetError
 from tercet.files import write_whole
-from tercet.paper.cells import (
+from tercet.paper.claims import CLAIMS
+from tercet.paper.drawing import style
+from tercet.paper.experiments import (
     Figure,
     Measurements,
     Pictures,
@@ -20,13 +22,11 @@ from tercet.paper.cells import (
     measurements_of,
     source_of,
 )
-from tercet.paper.claims import CLAIMS
-from tercet.paper.drawing import style
 from tercet.paper.figure2 import draw_together
 from tercet.paper.figures import FIGURES, Reproduction
-from tercet.paper.page import write_page
 from tercet.paper.settings import SIZES
 from tercet.paper.verdicts import judge_claims
+from tercet.paper.writeup import write_page
 from tercet.running.threads import count_threads
 
 __all__ = ["reproduce"]

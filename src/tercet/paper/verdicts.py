@@ -21,7 +21,7 @@ from scipy.stats import rankdata, t
 
 from tercet.arrays import Floats
 from tercet.errors import TercetError
-from tercet.paper.cells import Curve, Measurements
+from tercet.paper.experiments import Curve, Measurements
 
 __all__ = ["Check", "Claim", "Verdict", "between", "falls", "judge_claims", "rises", "weigh"]
 

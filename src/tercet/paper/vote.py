@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tercet import simulate
 from tercet.ensemble import Ensemble
 from tercet.metrics import log_loss
-from tercet.paper.cells import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.drawing import COLOUR_OF, fraction_axis, legend_below, letter, line, panels
+from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result, Row
 from tercet.paper.figure2 import training_set
 from tercet.paper.methods import (
     BAYES,

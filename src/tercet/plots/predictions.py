@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from tercet.answers.questions import count_comparisons
-from tercet.answers.triplets import Triplets, as_triplets
+from tercet.answers.triplets import Triplets, as_triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.metrics import reliability_table, squared_distances
+from tercet.metrics import RiskCoverage, reliability_table, squared_distances
 from tercet.plots.axes import COLOURS, drawable, new_axes, next_colour
 from tercet.uncertainty import find_pairs
-from tercet.uses.abstain import Promise, RiskCoverage
+from tercet.uses.abstain import Promise
 from tercet.uses.certainty import Certainty, Shares, choose_comparisons, shares_of, thin
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ def shepard(embedding: Ensemble | ArrayLike, triplets: Any, bins: int = 10) -> S
     tiny = np.finfo(np.float64).tiny
     ratio = np.maximum(np.maximum(near, far), tiny) / np.maximum(np.minimum(near, far), tiny)
     agrees = np.where(near == far, 0.5, near < far)
-    weights = np.ones(len(answers)) if answers.weights is None else answers.weights
+    weights = weights_of(answers)
     order = np.argsort(ratio, kind="stable")
     parts = np.array_split(order, min(bins, len(order)))
     total = np.array([weights[part].sum() for part in parts])

@@ -16,9 +16,9 @@ from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.answers.triplets import Triplets
 from tercet.compiled import announce_compilation, jit
 from tercet.engine.backend import count_own_threads
-from tercet.engine.fit import Objective
 from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import build_problem
+from tercet.engine.search import Objective
 from tercet.errors import TercetError
 from tercet.models.base import Array, Model
 from tercet.posterior import hamiltonian
@@ -38,8 +38,8 @@ from tercet.posterior.priors import (
     roles,
     theta_priors,
 )
-from tercet.posterior.scale import draw_variances
 from tercet.posterior.target import Target, energy_and_gradient
+from tercet.posterior.variance import draw_variances
 from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint
 from tercet.running.provenance import seed_for
 from tercet.running.threads import one_blas_thread, progress_bar, threads_at_most

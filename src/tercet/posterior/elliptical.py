@@ -18,8 +18,8 @@ from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, DrawShapes, Phase, State
 from tercet.posterior.mode import Modes, jittered
-from tercet.posterior.scale import draw_variance
 from tercet.posterior.target import Target, prior_energies
+from tercet.posterior.variance import draw_variance
 
 _NONE = np.empty(0)
 MAX_SHRINKS = 200  # halvings of the bracket: the angle is then zero to rounding

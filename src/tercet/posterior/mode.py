@@ -12,11 +12,11 @@ import numpy as np
 from tercet.compiled import jit
 from tercet.engine import lbfgs
 from tercet.engine.backend import backend_is_chosen, run_anywhere
-from tercet.engine.fit import Descent, Objective, Options
 from tercet.engine.problem import Problem
+from tercet.engine.search import Descent, Objective, Options
 from tercet.models.base import LAPSE, OFFSET, Array, Model
-from tercet.posterior.scale import mode_of_log
 from tercet.posterior.target import Target, energy_and_gradient
+from tercet.posterior.variance import mode_of_log
 from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint, floats_of
 from tercet.running.memory import LARGEST_NUMBER
 from tercet.running.threads import one_blas_thread

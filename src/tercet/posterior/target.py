@@ -22,7 +22,7 @@ from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import add_laplacian, add_rows, edge_lengths, edge_weights
 from tercet.engine.problem import Problem
 from tercet.models.base import LAPSE, POWER, TINY, Array
-from tercet.posterior.scale import sum_out
+from tercet.posterior.variance import sum_out
 
 
 class Target(NamedTuple):

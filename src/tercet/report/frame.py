@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import PureWindowsPath
 from typing import NamedTuple
 
-from tercet.analysis.result import Analysis
-from tercet.analysis.tables import tables
+from tercet.analysis.analysis import Analysis
+from tercet.analysis.numbers import tables
 from tercet.analysis.words import summary
 from tercet.report.appearance import Appearance
 from tercet.text import counted, percent, plural

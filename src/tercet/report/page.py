@@ -13,15 +13,20 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tercet.analysis.result import Analysis
-from tercet.analysis.tables import tables
+from tercet.analysis.analysis import Analysis
+from tercet.analysis.numbers import tables
 from tercet.report.appearance import Appearance
 from tercet.report.frame import command, opening
 from tercet.report.pictures import draw_pictures
 from tercet.report.scene import scene
 from tercet.report.sections import sections
+from tercet.text import counted, percent, plural
 
-__all__ = ["page", "templates"]
+__all__ = [
+    "card",
+    "page",
+    "templates",
+]
 
 SCRIPTS = ("page.js", "map.js", "heat.js")  # in the order in which they run
 
@@ -109,3 +114,44 @@ def _asset(file: str) -> str:
 def _digest(script: str) -> str:
     """The script's hash as a Content-Security-Policy names it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+# --- an analysis as a card in a notebook: key figures, cautions and the map ---------------------
+
+
+def card(analysis: Analysis) -> str:
+    """HTML without scripts; names and everything else from the data are escaped."""
+    picture = draw_pictures(analysis)[
+        "map"
+    ]  # an image of its own, so that ids of two cards do not clash
+    return (
+        templates()
+        .get_template("card.html")
+        .render(
+            figures=_figures(analysis),
+            cautions=analysis.cautions,
+            title=picture.title,
+            drawn=base64.b64encode(picture.inline().encode()).decode("ascii"),
+        )
+    )
+
+
+def _figures(analysis: Analysis) -> list[tuple[str, str]]:
+    """The main numbers, and what they are."""
+    counts, d = analysis.check.counts, analysis.n_components
+    who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
+    shown = [
+        (f"{counts.answers}", f"answers{who}"),
+        (f"{counts.objects}", "objects"),
+        (f"{d}", plural(d, "dimension")),
+    ]
+    if analysis.is_provisional:
+        shown.append(("provisional", "see below"))
+    else:
+        certain = f"of comparisons are more than {percent(analysis.certainty.level)} certain"
+        shown.append((percent(analysis.certainty.share), certain))
+    if analysis.held_out is not None:
+        shown.append(
+            (percent(analysis.held_out.accuracy), "of held-out answers predicted correctly")
+        )
+    return shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tercet.analysis.result import Analysis, Object
+from tercet.analysis.analysis import Analysis, Object
 from tercet.analysis.words import provisional
 from tercet.plots import (
     plot_dimension,
@@ -25,8 +25,8 @@ from tercet.plots import (
     plot_uncertainty,
 )
 from tercet.plots.axes import COLOURS, LONGEST, drawable, families, require_matplotlib
+from tercet.plots.comparisons import measured_panels
 from tercet.plots.maps import MOST_NAMES, looks
-from tercet.plots.models import measured_panels
 from tercet.report.appearance import Appearance
 from tercet.report.scene import has_heat
 from tercet.report.sections import CROWD

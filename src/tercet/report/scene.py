@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.analysis.result import Analysis, Object
+from tercet.analysis.analysis import Analysis, Object
 from tercet.arrays import Floats
 from tercet.plots.axes import COLOURS
 from tercet.plots.maps import expected_distances, read_space

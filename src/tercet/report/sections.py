@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tercet.analysis.analysis import Analysis, Object
 from tercet.analysis.cautions import (
     MISFIT,
     describe_calibration,
@@ -14,7 +15,6 @@ from tercet.analysis.cautions import (
     is_calibrated,
     is_overconfident,
 )
-from tercet.analysis.result import Analysis, Object
 from tercet.analysis.words import explain_above_ceiling, provisional
 from tercet.answers.repeats import Disagreement
 from tercet.report.appearance import Appearance

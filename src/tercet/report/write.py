@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
-from tercet.analysis.result import Analysis
-from tercet.analysis.tables import MAKERS, tables
+from tercet.analysis.analysis import Analysis
+from tercet.analysis.numbers import MAKERS, tables
 from tercet.errors import InputError
 from tercet.files import check_place, identity, is_stream, write_whole
 from tercet.plots.axes import require_matplotlib

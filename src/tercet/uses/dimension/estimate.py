@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from tercet.answers.diagnosis import warn_about
 from tercet.answers.questions import default_unit, number_units
-from tercet.answers.triplets import Triplets, as_triplets
+from tercet.answers.triplets import Triplets, as_triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.bootstrap.bootstrap import check_settings
@@ -20,6 +20,12 @@ from tercet.embedder import Embedder, is_count
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.estimators import STE
+from tercet.held_out import (
+    K_HAT,
+    leave_one_out,
+    mean_per_answer,
+    sum_by_unit,
+)
 from tercet.makers import QUICK, warn_about_screens
 from tercet.metrics import squared_distances
 from tercet.posterior import DistancePrior, Posterior
@@ -40,7 +46,6 @@ from tercet.uses.dimension.evidence import (
     gain,
     make_splits,
 )
-from tercet.uses.predict import K_HAT, leave_one_out, mean_per_answer, sum_by_unit, weights_of
 
 __all__ = [
     "estimate_dimension",

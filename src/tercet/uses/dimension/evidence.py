@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from tercet.answers.questions import deal
-from tercet.answers.triplets import Triplets
+from tercet.answers.triplets import Triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.embedder import Embedder
 from tercet.engine.backend import fit_anywhere
@@ -91,7 +91,7 @@ def cross_validate_embedding(
     problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
     solver = estimator.solver(work=len(splits.train) * len(triplets))
     model, d, m = estimator.model(), estimator.n_components, len(triplets)
-    weights = np.ones(m) if triplets.weights is None else triplets.weights
+    weights = weights_of(triplets)
     right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
     with closing(fit_anywhere(solver, problem, splits.train, splits.seeds, n_jobs)) as fits:
         for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):

@@ -22,7 +22,7 @@ from tercet.posterior import DistancePrior, Posterior
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, in_order, progress_bar
-from tercet.uses.plan.result import (
+from tercet.uses.plan.curve import (
     AnswerPlan,
     Needed,
     PlanRow,

@@ -23,7 +23,7 @@ from tercet.errors import InputError, SeparableWarning
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, in_order, progress_bar
 from tercet.uses.scale.difference import Fits, differences, fit_counts, probability
-from tercet.uses.scale.resampling import Task, check_level, percentile
+from tercet.uses.scale.intervals import Task, check_level, percentile
 from tercet.uses.scale.result import PerceptualScale
 
 __all__ = ["GoodnessOfFit", "goodness_of_fit"]

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from tercet.arrays import Floats
 from tercet.errors import InputError
 from tercet.running.provenance import Seed, entropy_of, seed_for
-from tercet.uses.scale import resampling as intervals
-from tercet.uses.scale.resampling import Jackknifed, Made
+from tercet.uses.scale import intervals as intervals
+from tercet.uses.scale.intervals import Jackknifed, Made
 from tercet.uses.scale.thresholds import Thresholds, predict_thresholds
 
 FEW = 10  # observers, up to which resampled intervals are clearly too narrow: docs/scale.md

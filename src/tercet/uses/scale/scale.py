@@ -17,15 +17,15 @@ from tercet.bootstrap import Bootstrap
 from tercet.bootstrap.resampling import find_units
 from tercet.embedder import Embedder, is_count, is_number
 from tercet.ensemble import Ensemble
-from tercet.errors import DataWarning, InputError
+from tercet.errors import DataWarning, InputError, recorded
 from tercet.makers import warn_about_screens
 from tercet.posterior import Posterior
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator, entropy_of, seed_for
 from tercet.running.threads import count_threads
-from tercet.uses.scale import resampling
+from tercet.uses.scale import intervals as resampling
 from tercet.uses.scale.difference import LARGEST_LAPSE, LINKS
-from tercet.uses.scale.resampling import Jackknifed, Made, weights_without
+from tercet.uses.scale.intervals import Jackknifed, Made, weights_without
 from tercet.uses.scale.result import PerceptualScale
 
 __all__ = [
@@ -187,7 +187,7 @@ def scales_by_observer(
     for k, observer in enumerate(np.unique(triplets.observers)):
         own = triplets[triplets.observers == observer]
         settings["random_state"] = np.random.default_rng(seed_for(entropy, k))
-        with warnings.catch_warnings(record=True) as caught:
+        with recorded() as caught:
             try:
                 scales[str(observer)] = perceptual_scale(own, stimuli, **settings)
             except InputError as error:

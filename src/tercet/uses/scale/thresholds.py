@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from tercet.arrays import Floats
 from tercet.embedder import is_number
 from tercet.errors import InputError
-from tercet.uses.scale.resampling import tails
+from tercet.uses.scale.intervals import tails
 
 NOISES = {"percept": 0.5, "judgement": 1.0}  # in units of σ: a judgement compares four percepts
 STEPS = 1000  # from a standard to the last stimulus

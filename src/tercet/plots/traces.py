@@ -5,7 +5,6 @@ Only quantities invariant to rotation are shown: raw coordinates say nothing abo
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -19,7 +18,7 @@ from tercet.arrays import Floats
 from tercet.engine.problem import some_pairs
 from tercet.ensemble import Ensemble
 from tercet.ensemble.storage import to_arviz
-from tercet.errors import InputError
+from tercet.errors import InputError, ignored
 from tercet.plots.axes import COLOURS, LONGEST, drawable, new_figure
 
 if TYPE_CHECKING:
@@ -184,8 +183,7 @@ def _older_ways() -> Iterator[None]:
     """Silence the deprecation warnings of Matplotlib that ArviZ 0.x causes."""
     from matplotlib import MatplotlibDeprecationWarning
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MatplotlibDeprecationWarning)
+    with ignored(MatplotlibDeprecationWarning):
         yield
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tercet.analysis.analysis import Analysis
 from tercet.analysis.cautions import format_p
-from tercet.analysis.result import Analysis
 from tercet.analysis.words import provisional
 from tercet.makers import LEARNED
 from tercet.text import counted, joined, percent, were

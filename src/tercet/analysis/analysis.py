@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
+from tercet.held_out import (
+    HeldOut,
+)
 from tercet.io.reading import Reading
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.text import counted
@@ -17,7 +20,6 @@ from tercet.uses.active import Suggestions
 from tercet.uses.certainty import Certainty, Neighbour
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension import DimensionEstimate
-from tercet.uses.predict import HeldOut
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale
 
@@ -153,21 +155,21 @@ class Analysis:
     @property
     def methods(self) -> str:
         """A methods paragraph, ready for a paper."""
-        from tercet.analysis.methods import methods
+        from tercet.analysis.paragraphs import methods
 
         return methods(self)
 
     @property
     def results(self) -> str:
         """A results paragraph, ready for a paper."""
-        from tercet.analysis.methods import results
+        from tercet.analysis.paragraphs import results
 
         return results(self)
 
     @property
     def citations(self) -> list[str]:
         """The references of the methods paragraph."""
-        from tercet.analysis.methods import citations
+        from tercet.analysis.paragraphs import citations
 
         return citations(self)
 
@@ -179,7 +181,7 @@ class Analysis:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-compatible; missing values are None."""
-        from tercet.analysis.tables import as_dict
+        from tercet.analysis.numbers import as_dict
 
         return as_dict(self)
 
@@ -205,7 +207,7 @@ class Analysis:
         return write_report(self, out, read_appearance(self.names, groups, pictures))
 
     def _repr_html_(self) -> str:
-        from tercet.report import card
+        from tercet.report import page as card
 
         return card(self)
 

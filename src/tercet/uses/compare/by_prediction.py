@@ -15,19 +15,13 @@ from tercet.answers.diagnosis import diagnose
 from tercet.answers.questions import deal, default_unit, number_comparisons, number_units
 from tercet.answers.repeats import noise_ceiling, repeated_votes
 from tercet.answers.screens import weigh_screens
-from tercet.answers.triplets import Triplets, as_triplets
+from tercet.answers.triplets import Triplets, as_triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.embedder import Embedder, is_count
-from tercet.engine.fit import Fit
+from tercet.engine.search import Fit
 from tercet.errors import InputError
 from tercet.estimators import CKL, STE, TSTE
-from tercet.makers import LEARNED
-from tercet.metrics import predicted_correctly, satisfied
-from tercet.posterior import Posterior
-from tercet.running.provenance import Seed, entropy_of, seed_for
-from tercet.running.threads import count_threads, in_order, progress_bar
-from tercet.uses.compare.comparison import Comparison, LackOfFit, ModelScore, lack_of_fit
-from tercet.uses.predict import (
+from tercet.held_out import (
     K_HAT,
     Pointwise,
     held_out,
@@ -35,8 +29,13 @@ from tercet.uses.predict import (
     mean_per_answer,
     stacking_weights,
     sum_by_unit,
-    weights_of,
 )
+from tercet.makers import LEARNED
+from tercet.metrics import predicted_correctly, satisfied
+from tercet.posterior import Posterior
+from tercet.running.provenance import Seed, entropy_of, seed_for
+from tercet.running.threads import count_threads, in_order, progress_bar
+from tercet.uses.compare.comparison import Comparison, LackOfFit, ModelScore, lack_of_fit
 
 __all__ = [
     "compare_models",

@@ -12,8 +12,8 @@ import numpy as np
 
 from tercet.arrays import Floats
 from tercet.files import write_whole
-from tercet.paper.cells import Measurements
 from tercet.paper.claims import REMARKS
+from tercet.paper.experiments import Measurements
 from tercet.paper.figures import FIGURES, Reproduction
 from tercet.paper.methods import BAYES, BOOTSTRAP, RECOMMENDED
 from tercet.paper.settings import FULL, OURS, RECOMMENDED_SETTINGS
@@ -177,7 +177,7 @@ RULE = (
     "check holds if the one-sided 95 % bounds of the mean (Student's t over repeats) are inside, "
     "does not hold if the mean and the bound towards the interval are outside, and is undecided "
     "otherwise. A claim holds if all its checks hold, and does not hold if one of them does not, "
-    "corrected for their number (Bonferroni). The rules are in `tercet.paper.checks`."
+    "corrected for their number (Bonferroni). The rules are in `tercet.paper.claim_checks`."
 )
 
 

@@ -13,17 +13,22 @@ from sklearn.base import clone
 
 from tercet.answers.diagnosis import warn_about
 from tercet.answers.questions import deal, default_unit, number_units
-from tercet.answers.triplets import Triplets, as_triplets
+from tercet.answers.triplets import Triplets, as_triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.metrics import calibration_limit, expected_calibration_error, predicted_correctly
+from tercet.metrics import (
+    RiskCoverage,
+    calibration_limit,
+    expected_calibration_error,
+    predicted_correctly,
+    risk_coverage,
+)
 from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import progress_bar
 from tercet.text import percent
-from tercet.uses.abstain import RiskCoverage, risk_coverage
 
 __all__ = [
     "METHODS",
@@ -381,11 +386,6 @@ def _by_draw(ensemble: Ensemble, triplets: Triplets) -> tuple[Floats, Floats]:
     """Probability of every row in every draw, (m, S), and its logarithm times the row's weight."""
     p = np.maximum(ensemble.answer_probability(triplets, by_draw=True).T, 1e-300)
     return p, np.log(p) * weights_of(triplets)[:, None]
-
-
-def weights_of(triplets: Triplets) -> Floats:
-    """Weight of each row, (m,)."""
-    return np.ones(len(triplets)) if triplets.weights is None else triplets.weights
 
 
 # --- scores -----------------------------------------------------------------------------------

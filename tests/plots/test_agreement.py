@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 
 from tercet.errors import InputError
 from tercet.plots import plot_observers, plot_plan
+from tercet.plots.agreement import rank_observers
 from tercet.plots.axes import COLOURS
-from tercet.plots.observers import rank_observers
 
 
 def marks(ax, marker):

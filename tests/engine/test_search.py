@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tercet.engine.fit import (
+from tercet.engine.problem import Problem, build_problem, take_rows
+from tercet.engine.search import (
     LARGE,
     Descent,
     Objective,
@@ -15,7 +16,6 @@ from tercet.engine.fit import (
     fit_subsets,
     minimise,
 )
-from tercet.engine.problem import Problem, build_problem, take_rows
 from tercet.engine.starts import random_start, spectral_start
 from tercet.metrics import triplet_error
 from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
@@ -311,7 +311,7 @@ def test_many_comparisons_on_threads_reach_the_same_minimum(monkeypatch):
     problem, objective = world(), Objective(STEModel(), 2, MAP)
     start = random_start(15, 2, np.random.default_rng(0))
     alone = minimise(objective, problem, start)
-    monkeypatch.setattr("tercet.engine.fit.LARGE", 1)
+    monkeypatch.setattr("tercet.engine.search.LARGE", 1)
     two, three = (minimise(objective, problem, start, n_threads=k) for k in (2, 3))
     assert_same(two, three)
     assert two.loss == pytest.approx(alone.loss, rel=1e-8)
@@ -337,10 +337,10 @@ def test_batches_are_even_and_neither_too_long_nor_too_short(size, count, n_work
 
 def test_very_many_objects_are_fitted_step_by_step(monkeypatch):
     """A whole fit in one compiled call would be deaf to an interruption."""
-    monkeypatch.setattr("tercet.engine.fit.LARGE", 40)
+    monkeypatch.setattr("tercet.engine.search.LARGE", 40)
     rows = np.random.default_rng(0).permuted(np.tile(np.arange(50), (30, 1)), axis=1)[:, :3]
-    monkeypatch.setattr("tercet.engine.fit.descend_subsets", None)
-    monkeypatch.setattr("tercet.engine.fit.descend", None)
-    monkeypatch.setattr("tercet.engine.fit.announce_compilation", lambda function: None)
+    monkeypatch.setattr("tercet.engine.search.descend_subsets", None)
+    monkeypatch.setattr("tercet.engine.search.descend", None)
+    monkeypatch.setattr("tercet.engine.search.announce_compilation", lambda function: None)
     found = embed(Objective(STEModel(), 2, 0.1), build_problem(rows, 50), np.random.default_rng(0))
     assert found.converged

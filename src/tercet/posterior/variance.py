@@ -1,4 +1,4 @@
-"""A learned scale: the log-normal variance v of the prior, integrated out or drawn, compiled.
+"""The variance v of the prior, log-normal, integrated out or drawn, compiled.
 
 Given v the centred points have density N(0, v), which depends only on s, their sum of squares, and
 f, their degrees of freedom. The density of u = log v given s,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tercet.errors import TercetError
-from tercet.paper.cells import Cell, collect_results, source_of
+from tercet.paper.experiments import Cell, collect_results, source_of
 
 
 def square(x):
@@ -95,7 +95,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
         "import signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored here\n"
         "from pathlib import Path\n"
-        "from tercet.paper.cells import Cell, collect_results\n"
+        "from tercet.paper.experiments import Cell, collect_results\n"
         "def slow(x):\n"
         "    time.sleep(0.0 if x < 2 else float(sys.argv[2]))\n"
         "    return {'x': x}\n"

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from tercet.posterior.scale import draw_variance, draw_variances, mode_of_log, sum_out
+from tercet.posterior.variance import draw_variance, draw_variances, mode_of_log, sum_out
 
 SQUARES = [1e-6, 0.1, 1.0, 30.0, 1e4]
 FREEDOMS = [2.0, 8.0, 98.0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.arrays import Floats
-from tercet.paper.cells import Curve, Measurements
+from tercet.paper.experiments import Curve, Measurements
 from tercet.paper.figure2 import EMBEDDING, enough
 from tercet.paper.methods import BAYES, BOOTSTRAP
 from tercet.paper.settings import LENGTHSCALES

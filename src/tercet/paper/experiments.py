@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from tercet.arrays import Floats
 from tercet.engine.backend import backend_is_chosen, run_anywhere
-from tercet.errors import TercetError
+from tercet.errors import TercetError, recorded
 from tercet.files import write_whole
 from tercet.paper.settings import Size
 from tercet.running.threads import count_threads, progress_bar
@@ -132,8 +131,7 @@ def _compute(_: None, numbered: tuple[int, Cell]) -> tuple[int, Result]:
     number, cell = numbered
     start = time.perf_counter()
     # More threads per worker would oversubscribe the cores.
-    with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
-        warnings.simplefilter("always")
+    with recorded() as caught, threadpool_limits(1):
         try:
             result = cell.function(**cell.settings) | {"settings": cell.settings}
             json.dumps(result)

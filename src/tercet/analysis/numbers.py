@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.analysis.result import Analysis
+from tercet.analysis.analysis import Analysis
 from tercet.analysis.words import summary
 from tercet.metrics import reliability_table
 from tercet.tables import Table, json_ready

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from tercet import InputError
 from tercet.plots import plot_dimension
-from tercet.plots.models import measured_panels
+from tercet.plots.comparisons import measured_panels
 from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured
 
 TITLES = [

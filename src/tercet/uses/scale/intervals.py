@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tercet.answers.questions import Questions, find_questions
-from tercet.answers.triplets import Triplets, need_votes
+from tercet.answers.triplets import Triplets, need_votes, weights_of
 from tercet.arrays import Floats
 from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
 from tercet.embedder import is_number
@@ -20,7 +20,6 @@ from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.running.memory import need_memory
 from tercet.running.provenance import seed_for
 from tercet.running.threads import in_order, progress_bar
-from tercet.uses.predict import weights_of
 from tercet.uses.scale.difference import Fits, check_design, differences, fit_counts, probability
 
 

@@ -12,7 +12,7 @@ import tercet as tc
 from tercet.errors import InputError, TercetError
 from tercet.plots import plot_rank, plot_trace
 from tercet.plots.axes import COLOURS
-from tercet.plots.chains import quantities
+from tercet.plots.traces import quantities
 
 
 def ensemble(n_chains=4, draws=50, n=8, **more):
@@ -139,8 +139,8 @@ def test_the_new_arviz_gets_the_axes_and_colours(columns, monkeypatch):
 
     new = Arviz1()
     modules = {"arviz": new, "xarray": xarray}
-    monkeypatch.setattr("tercet.plots.chains.import_module", modules.__getitem__)
-    monkeypatch.setattr("tercet.plots.chains.to_arviz", lambda q, *rest: {"posterior": Tree(q)})
+    monkeypatch.setattr("tercet.plots.traces.import_module", modules.__getitem__)
+    monkeypatch.setattr("tercet.plots.traces.to_arviz", lambda q, *rest: {"posterior": Tree(q)})
     axes = Figure().subplots(6, columns, squeeze=False)
     if columns == 2:
         plot_trace(ensemble(), axes=axes)
