@@ -10,7 +10,7 @@ from tercet.accelerator import target as accelerator
 from tercet.accelerator.target import energies, gradients, sum_out, wright_omega
 from tercet.answers.triplets import Triplets
 from tercet.models import CKLModel, STEModel, TSTEModel
-from tercet.posterior import priors as scale
+from tercet.posterior import variance
 from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.priors import NormalPrior, check_learn
 from tercet.posterior.target import split_energy
@@ -157,6 +157,6 @@ def test_wright_omega_is_that_of_scipy():
 def test_the_scale_is_summed_out_as_on_the_cpu(freedom, sd):
     s = np.geomspace(1e-6, 1e8, 40)
     energy, slope = sum_out(jnp.asarray(s), freedom, 0.4, sd)
-    expected = np.array([scale.sum_out(each, freedom, 0.4, sd) for each in s])
+    expected = np.array([variance.sum_out(each, freedom, 0.4, sd) for each in s])
     np.testing.assert_allclose(energy, expected[:, 0], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(slope, expected[:, 1], rtol=1e-8)

@@ -404,9 +404,9 @@ def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
 def test_dimensions_to_try_are_tried_and_what_depends_on_stuck_chains_is_not_stated(monkeypatch):
     monkeypatch.setattr(estimate, "R_HAT", 0.0)
     monkeypatch.setattr(from_answers, "MOST_FOR_DIMENSION", 150)
-    how = {"dimensions": (1, 2, 3), "uncertainty": "bootstrap", "samples": 30}
+    how = {"dimensions": (2, 3, 4), "uncertainty": "bootstrap", "samples": 30}
     found = quick(Triplets(asked(200)), **how)
-    assert [row.dimension for row in found.dimension.rows] == [1, 2, 3]
+    assert [row.dimension for row in found.dimension.rows] == [2, 3, 4]
     assert found.dimension.dimension is None
     assert found.is_provisional
     assert found.n_components == 2
@@ -667,7 +667,13 @@ def test_the_report_draws_as_the_posterior_does_from_a_file_of_screens(tmp_path,
     for name in ("exponent", "mu", "lapse"):
         np.testing.assert_array_equal(drawn.parameters[name], shown.parameters[name])
     assert shown.provenance["settings"]["unit"] == "screen"
-    boot = tc.Bootstrap(2, 30, random_state=4).fit(tc.read_triplets("odd.csv")).ensemble_
+    found = analyse("odd.csv", dimensions=(1, 2, 3), samples=300, random_state=4)
+    d, answers = found.dimension.dimension, tc.read_triplets("odd.csv")
+    assert found.dimension.rows[d - 1].agrees is not None  # its chains chose the dimension
+    alone = tc.Posterior(d, n_samples=300, random_state=4).fit(answers).ensemble_
+    same = alone.realigned("scale").in_principal_axes()
+    np.testing.assert_array_equal(same.draws, found.ensemble.draws)
+    boot = tc.Bootstrap(2, 30, random_state=4).fit(answers).ensemble_
     also = analyse("odd.csv", dimension=2, uncertainty="bootstrap", samples=30, random_state=4)
     again = boot.realigned("scale").in_principal_axes()
     np.testing.assert_array_equal(again.draws, also.ensemble.draws)

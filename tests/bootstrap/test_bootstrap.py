@@ -11,8 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import tercet as tc
 from tercet.bootstrap.resampling import draw_answers, find_units, resample
-from tercet.engine import backend
-from tercet.engine import search as fit
+from tercet.engine import backend, search
 from tercet.engine.search import Descent
 from tercet.errors import ConvergenceWarning, DataWarning, InputError, SeparableWarning, TercetError
 from tercet.running.provenance import seed_for
@@ -285,10 +284,10 @@ def test_a_joblib_backend_does_not_change_the_bits(name, monkeypatch):
 def test_large_replicates_take_turns_with_so_many_threads(monkeypatch):
     expected = fitted().ensemble_
     monkeypatch.setattr("tercet.engine.search.LARGE", 100)
-    evaluate, held = fit.loss_in_chunks, []
+    evaluate, held = search.loss_in_chunks, []
 
     def loss_in_chunks(*arguments):
-        held.append(fit._all_threads.locked())
+        held.append(search._all_threads.locked())
         return evaluate(*arguments)
 
     monkeypatch.setattr("tercet.engine.search.loss_in_chunks", loss_in_chunks)
@@ -301,8 +300,8 @@ def test_large_replicates_take_turns_with_so_many_threads(monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_large_fits_have_no_more_threads_than_jobs(n_jobs, monkeypatch):
     monkeypatch.setattr("tercet.engine.search.LARGE", 100)
-    pool, sizes = fit.ThreadPoolExecutor, []
-    monkeypatch.setattr(fit, "ThreadPoolExecutor", lambda k: sizes.append(k) or pool(k))
+    pool, sizes = search.ThreadPoolExecutor, []
+    monkeypatch.setattr(search, "ThreadPoolExecutor", lambda k: sizes.append(k) or pool(k))
     fitted(n_jobs=n_jobs, fraction=0.5, correction=True)
     assert set(sizes) <= {n_jobs} - {1}
     assert n_jobs == 1 or len(sizes) > 7  # of all answers, and of replicates

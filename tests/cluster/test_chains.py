@@ -37,7 +37,7 @@ def test_chains_are_the_same(dask, sampler):
 
 def test_a_worker_killed_between_pieces_changes_nothing(dask, dask_cluster, tmp_path, monkeypatch):
     expected = draws("hmc", n_jobs=1)
-    taken, take = [], chains._ChainRun.take
+    taken, take = [], chains.ChainRun.take
 
     def take_and_kill(run, stretch):
         take(run, stretch)
@@ -46,7 +46,7 @@ def test_a_worker_killed_between_pieces_changes_nothing(dask, dask_cluster, tmp_
             dask_cluster.kill(dask_cluster.workers[0])
 
     monkeypatch.setattr(chains, "_ROUND", 0.0)  # rounds of one block
-    monkeypatch.setattr(chains._ChainRun, "take", take_and_kill)
+    monkeypatch.setattr(chains.ChainRun, "take", take_and_kill)
     with joblib.parallel_config("dask"):
         found = draws("hmc", checkpoint=tmp_path / "run.ckpt")
     np.testing.assert_array_equal(found, expected)

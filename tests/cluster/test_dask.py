@@ -81,9 +81,9 @@ def test_large_fits_are_the_same(dask, monkeypatch):
 
 
 def make_large(size):
-    from tercet.engine import search as fit
+    from tercet.engine import search
 
-    fit.LARGE = size
+    search.LARGE = size
 
 
 def test_an_estimate_of_the_dimension_is_the_same(dask):

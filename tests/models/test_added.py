@@ -160,7 +160,7 @@ def home(tmp_path_factory):
     source = Path(tercet.__file__).parent
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "models" / "shepard.py").write_text(FILE)
-    known, twins = package / "models" / "__init__.py", package / "accelerator" / "models.py"
+    known, twins = package / "models" / "__init__.py", package / "accelerator" / "twins.py"
     before = known.read_text()
     after = before.replace('    "CKL": "ckl",\n', f'    "CKL": "ckl",\n{LINE}')
     assert after.count("\n") == before.count("\n") + 1

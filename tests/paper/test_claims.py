@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.paper import claim_checks as calibration
-from tercet.paper import claim_checks as uses
+from tercet.paper import claim_checks
 from tercet.paper.claims import CLAIMS
 from tercet.paper.experiments import Measurements
 from tercet.paper.settings import FULL, LENGTHSCALES
@@ -195,14 +194,14 @@ def test_errors_that_the_threshold_does_not_change_do_not_fall_with_it():
             for r in REPEATS
         )
 
-    flat, falling = (uses.error_falls({"3": rows(tilt)})[0] for tilt in (0.0, -0.1))
+    flat, falling = (claim_checks.error_falls({"3": rows(tilt)})[0] for tilt in (0.0, -0.1))
     assert flat.verdict == FAILS
     assert falling.verdict == HOLDS
 
 
 def test_the_uncertainty_at_enough_triplets_lies_between_the_fractions():
     """10·d·n·log n are 3 912 triplets of 58 800, between 5 % and 10 %."""
-    (boot, _) = calibration.close_to_zero({"2c": calibrated("fraction", True)})
+    (boot, _) = claim_checks.close_to_zero({"2c": calibrated("fraction", True)})
     curve = calibrated("fraction", True).where(model="STE", method="bootstrap")
     values = curve.curve("fraction", "uncertainty")
     assert (values.at(0.1) < boot.values).all()
@@ -219,8 +218,8 @@ def test_the_best_dimension_is_held_against_its_own_spread():
             for d, u in ((2, 0.5), (3, 0.2 + small + excess), (4, 0.2 + small))
         )
 
-    assert uses.bootstrap_is_least(rows(0.005), 3)[0].verdict == HOLDS
-    assert uses.bootstrap_is_least(rows(0.02), 3)[0].verdict == FAILS
+    assert claim_checks.bootstrap_is_least(rows(0.005), 3)[0].verdict == HOLDS
+    assert claim_checks.bootstrap_is_least(rows(0.02), 3)[0].verdict == FAILS
 
 
 def test_what_is_gained_is_a_mean_over_the_grid():

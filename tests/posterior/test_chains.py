@@ -8,7 +8,7 @@ from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import mode
-from tercet.posterior.chains import ChainDraws, State, advance_chain, run_chains
+from tercet.posterior.chains import ChainDraws, State, advance_chain, begin_chains, run_chains
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.elliptical import Matrices
 from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
@@ -82,11 +82,32 @@ def test_few_draws_teach_nothing():
     assert refine(metric, np.empty((5, N, D)), np.empty((5, 1))) is metric
 
 
+def run_one(sampler, tick):
+    return run_chains(sampler, begin_chains(sampler, [np.random.default_rng(0)]), 1, tick)
+
+
+def test_chains_that_stopped_go_on_to_the_same_bits():
+    target, modes = found_modes()
+    sampler, told = Hamiltonian(target, modes, 60, 130), []
+    whole = run_chains(
+        sampler, begin_chains(sampler, list(map(np.random.default_rng, range(3)))), 2, told.append
+    )
+    runs = begin_chains(sampler, list(map(np.random.default_rng, range(3))))
+    part = run_chains(sampler, runs[:2], 2, told.append, 70)
+    assert [len(chain.points) for chain in part] == [70, 70]
+    for first, all_of_it in zip(part, whole, strict=False):
+        np.testing.assert_array_equal(first.points, all_of_it.points[:70])
+    again = run_chains(sampler, runs, 2, told.append)
+    for chain, same in zip(again, whole, strict=True):
+        np.testing.assert_array_equal(chain.points, same.points)
+        assert chain.rng.random() == same.rng.random()
+
+
 def test_every_draw_is_reported_once():
     target, modes = found_modes()
     told = []
     sampler = Hamiltonian(target, modes, 70, 130)
-    [chain] = run_chains(sampler, [np.random.default_rng(0)], 1, told.append)
+    [chain] = run_one(sampler, told.append)
     assert sum(told) == 200
     assert chain.points.shape == (130, N, D)
     assert chain.thetas.shape == (130, 0)
@@ -107,8 +128,10 @@ def test_what_ends_one_chain_ends_all(error):
             raise error("no more")
 
     rngs = [np.random.default_rng(k) for k in range(3)]
+    sampler = Hamiltonian(target, modes, 0, 100_000)
+    runs = begin_chains(sampler, rngs)
     with pytest.raises(error, match="no more"):
-        run_chains(Hamiltonian(target, modes, 0, 100_000), rngs, 2, tick)
+        run_chains(sampler, runs, 2, tick)
     assert len(told) < 100
 
 
@@ -116,7 +139,7 @@ def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
     target, modes = found_modes()
     sampler = Hamiltonian(target, modes, 90, 130)
     rng = np.random.default_rng(0)
-    [whole] = run_chains(sampler, [np.random.default_rng(0)], 1, lambda count: None)
+    [whole] = run_one(sampler, lambda count: None)
     position, adapted = sampler.start(0, rng)
     state, kept = State(0, 0, position, adapted, rng.bit_generator.state), []
     for number, phase in enumerate(sampler.phases):
@@ -165,12 +188,10 @@ def test_draws_of_the_warmup_are_not_held():
     plan = Plan(STEModel(), 2, DistancePrior(2.0), {}, "elliptical_slice", 50, 1, 2000, "mode")
     target = build_target(plan, noisy_triplets(points, 500, noise=0.3, random_state=0))
     sampler = Matrices(target, *plan.prior.matrices(n), [points], plan.warmup, plan.n_samples)
-    run_chains(
-        sampler._replace(warmup=0), [np.random.default_rng(0)], 1, lambda count: None
-    )  # compiles
+    run_one(sampler._replace(warmup=0), lambda count: None)  # compiles
     tracemalloc.start()
     try:
-        [chain] = run_chains(sampler, [np.random.default_rng(0)], 1, lambda count: None)
+        [chain] = run_one(sampler, lambda count: None)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -111,7 +111,7 @@ def test_a_checkpoint_that_forgets_anything_is_noticed(lost, path, monkeypatch):
         interrupt_after(stopped, 8)  # in the first phase of the warm-up
         with pytest.raises(KeyboardInterrupt):
             made("hmc", path, n_jobs=1)
-    restore = chains._ChainRun._restore
+    restore = chains.ChainRun._restore
 
     def forget(self, content):
         if lost == "rng":
@@ -120,7 +120,7 @@ def test_a_checkpoint_that_forgets_anything_is_noticed(lost, path, monkeypatch):
             content[lost] = 1.01 * content[lost]
         restore(self, content)
 
-    monkeypatch.setattr(chains._ChainRun, "_restore", forget)
+    monkeypatch.setattr(chains.ChainRun, "_restore", forget)
     assert made_bits("hmc", path) != undisturbed
 
 

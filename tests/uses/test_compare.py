@@ -25,7 +25,7 @@ from tercet.held_out import (
 )
 from tercet.models import STEModel
 from tercet.plots.comparisons import plot_models
-from tercet.uses.compare import compare_models as crossval
+from tercet.uses.compare import by_prediction
 from tercet.uses.compare.by_prediction import name_models
 from tercet.uses.compare.comparison import ModelScore, clearly_worse, deviance, lack_of_fit
 
@@ -192,9 +192,9 @@ def test_no_unit_is_on_both_sides_of_a_fold(unit, method, monkeypatch):
         seen.append(fold.left_out)
         return original(candidate, fold, plan, n_jobs)
 
-    original = crossval._fit_part
-    monkeypatch.setattr(crossval, "_fit_part", fit_part)
-    monkeypatch.setattr(crossval, "K_HAT", 0.3)
+    original = by_prediction._fit_part
+    monkeypatch.setattr(by_prediction, "_fit_part", fit_part)
+    monkeypatch.setattr(by_prediction, "K_HAT", 0.3)
     model = quick(tc.STE(2), n_samples=20, warmup=20)
     found = tc.compare_models(
         T, [model], method=method, unit=unit, folds=3, n_jobs=1, random_state=0
@@ -210,12 +210,12 @@ def test_no_unit_is_on_both_sides_of_a_fold(unit, method, monkeypatch):
 
 def test_many_large_k_hats_mean_folds_and_few_mean_refits(monkeypatch):
     T, model = answers(), quick(tc.STE(2), n_samples=20, warmup=20)
-    monkeypatch.setattr(crossval, "K_HAT", -10.0)
+    monkeypatch.setattr(by_prediction, "K_HAT", -10.0)
     score = tc.compare_models(T, [model], folds=2, random_state=0, n_jobs=1).scores[0]
     assert score.source == "2-fold"
     assert score.n_flagged > 18
-    monkeypatch.setattr(crossval, "K_HAT", 0.3)
-    monkeypatch.setattr(crossval, "MOST_FLAGGED", 0.99)
+    monkeypatch.setattr(by_prediction, "K_HAT", 0.3)
+    monkeypatch.setattr(by_prediction, "MOST_FLAGGED", 0.99)
     again = tc.compare_models(T, [model], folds=2, random_state=0, n_jobs=1)
     assert again.scores[0].source == "leave-one-out"
     assert "Refitted without influential comparisons" in again.verdict
@@ -462,7 +462,7 @@ def test_the_default_models_are_the_variants():
     ],
 )
 def test_bad_input_is_said_before_work_starts(given, message, monkeypatch):
-    monkeypatch.setattr(crossval, "_fit", None)
+    monkeypatch.setattr(by_prediction, "_fit", None)
     with pytest.raises(tc.InputError, match=message):
         tc.compare_models(answers(), **given)
 

@@ -19,7 +19,7 @@ from tercet.answers.questions import find_questions
 from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
 from tercet.plots.scale import plot_scale, scale_curves
 from tercet.simulate import noisy_triplets
-from tercet.uses.scale import intervals as intervals
+from tercet.uses.scale import intervals
 from tercet.uses.scale.difference import differences
 from tercet.uses.scale.scale import scales_by_observer
 

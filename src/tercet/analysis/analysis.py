@@ -207,7 +207,7 @@ class Analysis:
         return write_report(self, out, read_appearance(self.names, groups, pictures))
 
     def _repr_html_(self) -> str:
-        from tercet.report import page as card
+        from tercet.report.page import card
 
         return card(self)
 

@@ -38,13 +38,20 @@ from tercet.io import read_file
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
+from tercet.posterior.draw import Begun
 from tercet.running.provenance import Seed, entropy_of, seed_for, versions
 from tercet.text import listing
 from tercet.uses.active import Suggestions, suggest
 from tercet.uses.certainty import Certainty, certainty
 from tercet.uses.compare.comparison import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate
-from tercet.uses.dimension.estimate import check_dimensions, find_dimension, most_dimensions
+from tercet.uses.dimension.estimate import (
+    BEGINNING,
+    DimensionSettings,
+    check_dimensions,
+    find_dimension,
+    most_dimensions,
+)
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.quality.counts import mentions
 from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, perceptual_scale
@@ -250,10 +257,14 @@ class _Made(NamedTuple):
 
 
 def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
-    estimate, note = _estimate(triplets, settings)
+    estimate, begun, note = _estimate(kind, triplets, settings)
     d = settings.dimension or _shown(estimate)
     undecided = estimate is None and settings.dimension is None
-    maker = make_maker(kind, d, settings)._fit_quietly(triplets)  # the cautions say it
+    maker = make_maker(kind, d, settings)
+    if isinstance(maker, Posterior) and d in begun:  # whose first draws chose the dimension
+        maker._fit_quietly(triplets, begun[d])
+    else:
+        maker._fit_quietly(triplets)  # the cautions say it
     held_out = _predict(maker, triplets, settings)
     # The size of a map is hardly determined in the crowd kernel: draws are shown at one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
@@ -357,28 +368,40 @@ def _rng(settings: Settings, key: int) -> np.random.Generator:
     return np.random.default_rng(seed_for(settings.seed, key))
 
 
-def _estimate(triplets: Triplets, settings: Settings) -> tuple[DimensionEstimate | None, str]:
-    """The evidence for the dimension, and a remark on it."""
+class _Estimate(NamedTuple):
+    """The evidence for the dimension, the chains begun for it, by dimension, and a remark."""
+
+    estimate: DimensionEstimate | None
+    begun: dict[int, Begun]
+    note: str
+
+
+def _estimate(kind: str, triplets: Triplets, settings: Settings) -> _Estimate:
+    """Estimate the dimension by the first draws of the map's own chains, if that is possible."""
     if settings.dimension is not None:
-        return None, "The number of dimensions was set by the user."
+        return _Estimate(None, {}, "The number of dimensions was set by the user.")
     part, note = _part(triplets, settings)
+    many = settings.samples is None or settings.samples >= BEGINNING.n_samples
+    whole = make_maker(kind, 2, settings) if part is triplets and many else None
+    how = DimensionSettings(
+        settings.dimensions,
+        thorough=False,
+        n_jobs=settings.n_jobs,
+        random_state=_rng(settings, _DIMENSION),
+        progress=settings.progress,
+    )
     try:
-        estimate = find_dimension(
-            part,
-            settings.dimensions,
-            thorough=False,
-            n_jobs=settings.n_jobs,
-            random_state=_rng(settings, _DIMENSION),
-            progress=settings.progress,
-        )
+        found = find_dimension(part, how, whole if isinstance(whole, Posterior) else None)
     except InputError:  # too few answers for folds, or for two dimensions
         if settings.dimensions is not None:
             raise
-        return None, (
+        return _Estimate(
+            None,
+            {},
             f"The number of dimensions could not be estimated from so few answers; {FALLBACK} are "
-            "shown by default."
+            "shown by default.",
         )
-    return estimate, note
+    return _Estimate(found.estimate, found.begun, note)
 
 
 def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:

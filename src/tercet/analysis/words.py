@@ -158,6 +158,8 @@ def _about_held_out(analysis: Analysis) -> str:
             f"{blind if analysis.check.counts.observers != 1 else ''}."
         )
     how = "The probabilities hold"
+    if held_out.calibration_error > held_out.calibration_limit:
+        how = "The probabilities nearly hold"
     if held_out.calibration_error > CLOSE:
         how = "There are too few answers to check the probabilities closely"
     if not is_calibrated(held_out):

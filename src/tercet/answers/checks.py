@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.titles import COLUMNS as COLUMNS
-from tercet.answers.titles import find_columns, find_times, is_missing, time_unit
+from tercet.answers.titles import COLUMNS, find_columns, find_times, is_missing, time_unit
 from tercet.arrays import Index
 from tercet.errors import InputError, RowsError
 from tercet.text import closest, first_again, shown

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tercet.answers.checks import (
-    COLUMNS,
     Array,
     Fields,
     check,
@@ -22,6 +21,7 @@ from tercet.answers.checks import (
     settle_types,
     whole,
 )
+from tercet.answers.titles import COLUMNS
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.running.memory import need_memory

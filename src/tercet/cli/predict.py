@@ -140,7 +140,7 @@ def load_comparisons(
 
 def predict_rows(ensemble: Ensemble, comparisons: Any, level: float) -> list[dict[str, Any]]:
     """A row for each comparison (m, 3) or (m, 4): objects, π, prediction, probability of near."""
-    from tercet.answers.checks import COLUMNS
+    from tercet.answers.titles import COLUMNS
 
     probability = ensemble.triplet_probability(comparisons).tolist()
     verdict = ensemble.predict(comparisons, level).tolist()

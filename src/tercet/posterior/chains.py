@@ -114,20 +114,29 @@ class Sampler(Protocol):
         """The chain, from the draws of the last phase."""
 
 
+def begin_chains(
+    sampler: Sampler, rngs: Sequence[np.random.Generator], checkpoint: Checkpoint = NOTHING_KEPT
+) -> list[ChainRun]:
+    """One chain per generator, at its start or where the checkpoint left it."""
+    return [ChainRun(sampler, k, rng, checkpoint) for k, rng in enumerate(rngs)]
+
+
 def run_chains(
     sampler: Sampler,
-    rngs: Sequence[np.random.Generator],
+    runs: Sequence[ChainRun],
     n_jobs: int | None,
     tick: Tick,
-    checkpoint: Checkpoint = NOTHING_KEPT,
+    n_samples: int | None = None,
 ) -> list[Chain]:
-    """Run one chain per generator, resuming from the checkpoint; ``tick`` counts draws.
+    """Run chains to their ends, or for so many draws after the warm-up; ``tick`` counts draws.
 
     On threads, or on the joblib backend if one was chosen. There workers receive a state and a
     number of draws and return the draws and the new state, so a lost worker costs no more than
     these. The bits are the same.
     """
-    runs = [_ChainRun(sampler, k, rng, checkpoint) for k, rng in enumerate(rngs)]
+    length = sampler.phases[-1].length
+    for run in runs:
+        run.until = length if n_samples is None else min(n_samples, length)
     if before := sum(run.drawn for run in runs):
         tick(before)
     if backend_is_chosen():
@@ -165,7 +174,7 @@ def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
 # --- inside -----------------------------------------------------------------------------------
 
 
-class _ChainRun:
+class ChainRun:
     """A running chain: its state, and the draws of its phase so far."""
 
     def __init__(
@@ -176,6 +185,7 @@ class _ChainRun:
         self.checkpoint = checkpoint
         self.rows = 0  # in the checkpoint
         self.draws = _NO_DRAWS
+        self.until = sampler.phases[-1].length  # draws of the last phase after which to stop
         position, adapted = sampler.start(k, rng)
         self.state = State(0, 0, position, adapted, rng.bit_generator.state)
         for _ in checkpoint.rows("chain", k, self._restore):
@@ -187,7 +197,9 @@ class _ChainRun:
     @property
     def left(self) -> int:
         """Draws remaining in this phase; 0 at the end."""
-        return self.sampler.phases[self.state.phase].length - self.state.done
+        phases, phase = self.sampler.phases, self.state.phase
+        length = phases[phase].length if phase + 1 < len(phases) else self.until
+        return length - self.state.done
 
     @property
     def drawn(self) -> int:
@@ -205,8 +217,9 @@ class _ChainRun:
         self._next_phase()
 
     def chain(self) -> Chain:
-        """The finished chain."""
-        return self.sampler.chain(self.draws, _generator(self.state.rng))
+        """The chain so far."""
+        draws = ChainDraws(*(array[: self.state.done] for array in self.draws))
+        return self.sampler.chain(draws, _generator(self.state.rng))
 
     def _add(self, draws: ChainDraws | None) -> None:
         """Append draws to those of the phase."""
@@ -289,11 +302,11 @@ def _generator(state: Mapping[str, Any]) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def _on_threads(sampler: Sampler, runs: Sequence[_ChainRun], n_threads: int, tick: Tick) -> None:
+def _on_threads(sampler: Sampler, runs: Sequence[ChainRun], n_threads: int, tick: Tick) -> None:
     """Run chains on threads; an interruption or an error stops all of them after their blocks."""
     stop = Event()
 
-    def run_to_its_end(run: _ChainRun) -> None:
+    def run_to_its_end(run: ChainRun) -> None:
         while run.left and not stop.is_set():
             segment = advance_chain(sampler, (run.state, min(sampler.block, run.left)))
             run.take(segment)
@@ -309,7 +322,7 @@ def _on_threads(sampler: Sampler, runs: Sequence[_ChainRun], n_threads: int, tic
         future.result()
 
 
-def _in_rounds(sampler: Sampler, runs: Sequence[_ChainRun], n_jobs: int | None, tick: Tick) -> None:
+def _in_rounds(sampler: Sampler, runs: Sequence[ChainRun], n_jobs: int | None, tick: Tick) -> None:
     """Run chains on the active joblib backend, in rounds of about `_ROUND` seconds."""
     blocks, shared = 1, Shared(sampler)
     while going := [run for run in runs if run.left]:

@@ -20,9 +20,10 @@ from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import build_problem
 from tercet.engine.search import Objective
 from tercet.errors import TercetError
+from tercet.makers import Sizes
 from tercet.models.base import Array, Model
 from tercet.posterior import hamiltonian
-from tercet.posterior.chains import Chain, Sampler, Tick, run_chains
+from tercet.posterior.chains import Chain, ChainRun, Sampler, Tick, begin_chains, run_chains
 from tercet.posterior.diagnostics import distances_to_watch
 from tercet.posterior.elliptical import Elliptical, Matrices
 from tercet.posterior.hamiltonian import Hamiltonian
@@ -76,6 +77,13 @@ class Plan(NamedTuple):
         """Starts shared by groups of chains; 0 if each chain has its own."""
         return SUPERCHAINS if self.device == "gpu" and self.n_chains > SUPERCHAINS else 0
 
+    def beginning(self, sizes: Sizes) -> Plan:
+        """The same with fewer chains and draws."""
+        return self._replace(
+            n_chains=min(self.n_chains, sizes.n_chains),
+            n_samples=min(self.n_samples, sizes.n_samples),
+        )
+
 
 class Drawn(NamedTuple):
     """All draws, chain after chain."""
@@ -99,35 +107,74 @@ def draw(
 
     BLAS uses one thread: otherwise the last bits of the metric would depend on their number.
     """
+    if plan.device == "gpu":
+        with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
+            return _draw_in_lockstep(plan, triplets, entropy, progress)
+    return go_on(begin(plan, triplets, entropy, n_jobs, checkpoint), n_jobs, progress)
+
+
+class Begun(NamedTuple):
+    """Chains that have started, and can go on to any number of draws up to that of the plan."""
+
+    plan: Plan
+    entropy: int
+    target: Target
+    sampler: Sampler
+    runs: list[ChainRun]
+
+
+def begin(
+    plan: Plan,
+    triplets: Triplets,
+    entropy: int,
+    n_jobs: int | None,
+    checkpoint: Checkpoint = NOTHING_KEPT,
+) -> Begun:
+    """Search for the chains' starts."""
     with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
         announce_compilation(hamiltonian.sample)
         target = build_target(plan, triplets)
-        rngs, searching = (
-            [np.random.default_rng(seed_for(entropy, what, k)) for k in range(plan.n_chains)]
-            for what in (_CHAIN, _START)
-        )
-        if plan.device == "gpu":
-            return _draw_in_lockstep(plan, target, searching, rngs, entropy, progress)
+        rngs, searching = _generators(plan, entropy)
         search = _Search(searching, n_jobs, checkpoint)
         if isinstance(plan.prior, DistancePrior):
             sampler = _matrix_sampler(plan, plan.prior, target, search)
         else:
             sampler = _point_sampler(plan, plan.prior, target, search)
-        total = plan.n_chains * (plan.warmup + plan.n_samples)
-        with progress_bar(total, "draws", progress) as bar:
-            chains = run_chains(sampler, rngs, n_jobs, bar.update, checkpoint)
-        return _collect(plan, target, chains)
+        return Begun(plan, entropy, target, sampler, begin_chains(sampler, rngs, checkpoint))
 
 
-def _draw_in_lockstep(
-    plan: Plan,
-    target: Target,
-    searching: list[np.random.Generator],
-    rngs: list[np.random.Generator],
-    entropy: int,
-    progress: bool | None,
+def go_on(
+    begun: Begun, n_jobs: int | None, progress: bool | None, sizes: Sizes | None = None
 ) -> Drawn:
+    """Run the chains to their ends, or only the first of them for some draws."""
+    plan, runs = begun.plan, begun.runs
+    if sizes is not None:
+        plan, runs = plan.beginning(sizes), runs[: sizes.n_chains]
+    total = plan.n_chains * (plan.warmup + plan.n_samples)
+    with (
+        one_blas_thread(),
+        threads_at_most(count_own_threads(n_jobs)),
+        progress_bar(total, "draws", progress) as bar,
+    ):
+        chains = run_chains(begun.sampler, runs, n_jobs, bar.update, plan.n_samples)
+        return _collect(plan, begun.target, chains)
+
+
+def _generators(
+    plan: Plan, entropy: int
+) -> tuple[list[np.random.Generator], list[np.random.Generator]]:
+    """A generator per chain, and one per search for its start."""
+    chains, searches = (
+        [np.random.default_rng(seed_for(entropy, what, k)) for k in range(plan.n_chains)]
+        for what in (_CHAIN, _START)
+    )
+    return chains, searches
+
+
+def _draw_in_lockstep(plan: Plan, triplets: Triplets, entropy: int, progress: bool | None) -> Drawn:
     """Draw on the accelerator, from as many starts as there are superchains."""
+    target = build_target(plan, triplets)
+    rngs, searching = _generators(plan, entropy)
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
     modes = find_modes(target, plan.model, theta, plan.n_components, searching)

@@ -18,9 +18,9 @@ from tercet.embedder import Embedder, is_count, need_room, oriented, require
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, InputError
 from tercet.estimators import CKL
-from tercet.makers import LEARNED, PENALTY, Maker, chain_sizes, warn_about_screens
+from tercet.makers import LEARNED, PENALTY, Maker, Sizes, chain_sizes, warn_about_screens
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
-from tercet.posterior.draw import Drawn, Plan, build_target, draw
+from tercet.posterior.draw import Begun, Drawn, Plan, begin, build_target, draw, go_on
 from tercet.posterior.mode import find_modes
 from tercet.posterior.priors import (
     DistancePrior,
@@ -32,7 +32,7 @@ from tercet.posterior.priors import (
 )
 from tercet.running.checkpoint import PathLike
 from tercet.running.memory import need_memory
-from tercet.running.provenance import Seed, record
+from tercet.running.provenance import Seed, entropy_of, record
 from tercet.running.threads import count_threads, one_blas_thread
 
 __all__ = [
@@ -215,9 +215,13 @@ class Posterior(Maker):
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _fit_quietly(self, triplets: Triplets) -> Self:
+    def _fit_quietly(self, triplets: Triplets, begun: Begun | None = None) -> Self:
+        """Fit to answers already checked; chains that have begun go on."""
         settled = self.settle(len(triplets))
         plan, weighed = settled._plan(), self.weigh(triplets)
+        if begun is not None:
+            drawn = go_on(begun, self.n_jobs, self.progress)
+            return self._keep(settled, plan, drawn, triplets, begun.entropy)
         _need_room_for(plan, triplets.n_objects)
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
@@ -225,6 +229,22 @@ class Posterior(Maker):
         with settled.set_params(unit=None)._open_checkpoint(weighed, matrices) as checkpoint:
             entropy = checkpoint.entropy
             drawn = draw(plan, weighed, entropy, self.n_jobs, self.progress, checkpoint)
+        return self._keep(settled, plan, drawn, triplets, entropy)
+
+    def _begin_quietly(self, triplets: Triplets, sizes: Sizes) -> Begun:
+        """Fit with the first draws of some of the chains, which `_fit_quietly` can continue."""
+        settled = self.settle(len(triplets))
+        plan = settled._plan()
+        _need_room_for(plan, triplets.n_objects)
+        begun = begin(plan, self.weigh(triplets), entropy_of(self.random_state), self.n_jobs)
+        drawn = go_on(begun, self.n_jobs, self.progress, sizes)
+        self._keep(settled, plan.beginning(sizes), drawn, triplets, begun.entropy)
+        return begun
+
+    def _keep(
+        self, settled: Self, plan: Plan, drawn: Drawn, triplets: Triplets, entropy: int
+    ) -> Self:
+        """Set the attributes of a fit."""
         self.diagnostics_: Diagnostics | None = None
         if plan.sampler != "laplace" and plan.n_samples >= 4:
             self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)

@@ -36,6 +36,7 @@ __all__ = [
 DRAWS = 1000  # used of an ensemble, and more of them where there are few objects:
 WORK = 10**9  # limit on draws times the cube of the number of objects
 TABLE = 2 * 10**7  # distances held at a time
+FOR_RANKS = 500  # draws that rank comparisons which are certain in all of them
 SHOWN = 10  # comparisons of each kind
 LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # at which shares are listed, beside the level
 NEIGHBOURS = 3
@@ -309,7 +310,8 @@ def _margin(ensemble: Ensemble, rows: Index, confidence: Floats) -> Floats:
     """
     margin = np.zeros(len(rows))
     top = np.flatnonzero(confidence == confidence.max())[: TABLE // len(ensemble)]
-    near, far = (ensemble.distances(rows[top][:, [0, k]]) for k in (1, 2))
+    some = ensemble[:: -(-len(ensemble) // FOR_RANKS)]
+    near, far = (some.distances(rows[top][:, [0, k]]) for k in (1, 2))
     difference = far - near
     margin[top] = difference.mean(axis=0) / np.maximum(difference.std(axis=0), 1e-12)
     return margin

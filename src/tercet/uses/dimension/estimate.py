@@ -26,9 +26,10 @@ from tercet.held_out import (
     mean_per_answer,
     sum_by_unit,
 )
-from tercet.makers import QUICK, warn_about_screens
+from tercet.makers import Sizes, warn_about_screens
 from tercet.metrics import squared_distances
 from tercet.posterior import DistancePrior, Posterior
+from tercet.posterior.draw import Begun
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, progress_bar
 from tercet.text import counted
@@ -56,6 +57,7 @@ __all__ = [
 # such short chains often exceeds the limit for long ones although they did not.
 R_HAT = 1.1
 ROUGH_K_HAT = 0.1  # share of influential units above which leave-one-out is unreliable
+BEGINNING = Sizes(n_samples=250, n_chains=2)  # of the recommended posterior, in each dimension
 BOOTSTRAPS = 5  # separate ones, for the standard error of the average uncertainty
 
 # First keys of seeds, after those of the splits.
@@ -89,9 +91,9 @@ def estimate_dimension(
     estimator : Embedder, optional
         For cross-validation, with n_components replaced; by default ``STE(penalty=0.25)``.
     posterior : Posterior, optional
-        For leave-one-out, with its dimension replaced; by default the recommended one, with
-        2 chains of 250 draws. Answers of one screen count as one choice, unless its unit is
-        "answer".
+        For leave-one-out, with its dimension replaced; by default the first 250 draws of two chains
+        of the recommended one with the same seed. Answers of one screen count as one choice, unless
+        its unit is "answer".
     bootstrap : Bootstrap, optional
         For the average uncertainty; by default ``Bootstrap.paper(STE())``.
     unit : {"comparison", "screen", "observer", "answer"}, optional
@@ -125,59 +127,79 @@ def estimate_dimension(
     warn_about(answers, stacklevel=2)
     if isinstance(posterior, Posterior) and posterior.unit == "answer":
         warn_about_screens(answers, "are treated as independent here", "omit unit='answer'")
-    return find_dimension(
-        answers,
+    settings = DimensionSettings(
         dimensions,
-        estimator=estimator,
-        posterior=posterior,
-        bootstrap=bootstrap,
-        unit=unit,
-        folds=folds,
-        repeats=repeats,
-        level=level,
-        thorough=thorough,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        progress=progress,
+        estimator,
+        posterior,
+        bootstrap,
+        unit,
+        folds,
+        repeats,
+        level,
+        thorough,
+        n_jobs,
+        random_state,
+        progress,
     )
+    return find_dimension(answers, settings).estimate
+
+
+class DimensionSettings(NamedTuple):
+    """The settings of `estimate_dimension`."""
+
+    dimensions: Sequence[int] | None = None
+    estimator: Embedder | None = None
+    posterior: Posterior | None = None
+    bootstrap: Bootstrap | None = None
+    unit: str | None = None
+    folds: int = 10
+    repeats: int = 10
+    level: float = 0.05
+    thorough: bool = True
+    n_jobs: int | None = None
+    random_state: Seed = None
+    progress: bool | None = None
+
+
+class FoundDimension(NamedTuple):
+    """The estimate, and the chains begun for it in each dimension, if another may continue them."""
+
+    estimate: DimensionEstimate
+    begun: dict[int, Begun]
 
 
 def find_dimension(
-    answers: Triplets,
-    dimensions: Sequence[int] | None = None,
-    *,
-    estimator: Embedder | None = None,
-    posterior: Posterior | None = None,
-    bootstrap: Bootstrap | None = None,
-    unit: str | None = None,
-    folds: int = 10,
-    repeats: int = 10,
-    level: float = 0.05,
-    thorough: bool = True,
-    n_jobs: int | None = None,
-    random_state: Seed = None,
-    progress: bool | None = None,
-) -> DimensionEstimate:
-    """As `estimate_dimension`, without warnings about the answers."""
-    tried = check_dimensions(dimensions, answers)
-    makers = check_makers(estimator, posterior, bootstrap, answers)
-    for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
+    answers: Triplets, settings: DimensionSettings, whole: Posterior | None = None
+) -> FoundDimension:
+    """As `estimate_dimension`, without warnings about the answers.
+
+    Unless the settings have a posterior, the first draws of the recommended one are used. If it is
+    given as ``whole``, it can go on in the dimension that was found.
+    """
+    tried = check_dimensions(settings.dimensions, answers)
+    entropy = entropy_of(settings.random_state)
+    posterior = whole or Posterior(2, random_state=entropy)
+    if settings.posterior is not None:
+        posterior = settings.posterior
+    makers = check_makers(settings, posterior, answers)
+    for name, value, least in (("folds", settings.folds, 2), ("repeats", settings.repeats, 1)):
         if not is_count(value) or value < least:
             raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    level = settings.level
     if not 0.0 < level < 0.5:
         raise InputError(f"level must be between 0 and 0.5, such as 0.05, got {level!r}.")
-    unit = default_unit(answers) if unit is None else unit
+    unit = default_unit(answers) if settings.unit is None else settings.unit
     units = number_units(answers, unit)
-    if int(units.max()) + 1 < folds:
+    if int(units.max()) + 1 < settings.folds:
+        smaller = "" if unit == "answer" else ", or a smaller unit such as unit='answer'"
         raise InputError(
-            f"{int(units.max()) + 1} {unit}s cannot be split into {folds} folds; use fewer folds"
-            f"{'' if unit == 'answer' else ', or a smaller unit such as unit=' + repr('answer')}."
+            f"{int(units.max()) + 1} {unit}s cannot be split into {settings.folds} folds; use "
+            f"fewer folds{smaller}."
         )
-    count_threads(n_jobs)
-    entropy = entropy_of(random_state)
+    count_threads(settings.n_jobs)
     weighed = makers.posterior.weigh(answers)
-    work = _Work(answers, weighed, units, makers, entropy, n_jobs, thorough, progress)
-    splits = make_splits(units, int(folds), int(repeats), entropy)
+    work = _Work(answers, weighed, units, makers, entropy, settings)
+    splits = make_splits(units, int(settings.folds), int(settings.repeats), entropy)
     posteriors: dict[int, _Posterior] = {}
 
     def left_out(d: int) -> LeftOut:
@@ -193,14 +215,14 @@ def find_dimension(
     ]
     sizes = sum_by_unit(weights_of(weighed), units)
     decision = decide(tried, p_values, level, left_out, sizes)
-    if thorough:
+    if settings.thorough:
         for d in tried:
             left_out(d)
     rows = _table(work, tried, validated, p_values, posteriors, sizes)
     reason = decision.reason + _caution(rows, decision.dimension)
     if decision.undecided_at is not None:
         reason += _without_chains(rows)
-    return DimensionEstimate(
+    estimate = DimensionEstimate(
         decision.dimension,
         decision.verdict,
         reason,
@@ -209,6 +231,8 @@ def find_dimension(
         answers.n_answers,
         decision.undecided_at,
     )
+    begun = {d: found.begun for d, found in posteriors.items() if found.begun and whole}
+    return FoundDimension(estimate, begun)
 
 
 class _Posterior(NamedTuple):
@@ -219,6 +243,7 @@ class _Posterior(NamedTuple):
     r_hat: float
     agrees: bool  # whether the chains ended in the same maps
     uncertainty: Measured
+    begun: Begun | None  # if these were only their first draws
 
 
 class _Work(NamedTuple):
@@ -229,16 +254,21 @@ class _Work(NamedTuple):
     units: Index
     makers: Makers
     entropy: int
-    n_jobs: int | None
-    thorough: bool
-    progress: bool | None
+    settings: DimensionSettings
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Number of threads."""
+        return self.settings.n_jobs
 
 
 # --- the steps --------------------------------------------------------------------------------
 
 
 def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds]:
-    with progress_bar(len(tried) * len(splits.train), "cross-validation", work.progress) as bar:
+    with progress_bar(
+        len(tried) * len(splits.train), "cross-validation", work.settings.progress
+    ) as bar:
         return [
             cross_validate_embedding(
                 clone(work.makers.estimator).set_params(n_components=d),
@@ -253,18 +283,22 @@ def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds
 
 def _leave_out(work: _Work, d: int) -> _Posterior:
     """Held-out log-densities of every unit in d dimensions, and diagnostics of the chains."""
-    maker = work.makers.posterior.in_dimension(d).set_params(
-        n_jobs=work.n_jobs,
-        progress=work.progress,
-        random_state=np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d)),
-    )
-    ensemble = _without_stuck_chains(maker._fit_quietly(work.triplets).ensemble_)
+    settings, begun = work.settings, None
+    maker = work.makers.posterior.in_dimension(d)
+    maker.set_params(n_jobs=work.n_jobs, progress=settings.progress)
+    if settings.posterior is None:
+        begun = maker._begin_quietly(work.triplets, BEGINNING)
+    else:
+        rng = np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d))
+        maker.set_params(random_state=rng)._fit_quietly(work.triplets)
+    ensemble = _without_stuck_chains(maker.ensemble_)
     found = leave_one_out(ensemble, work.weighed, work.units)
-    uncertainty = _uncertainty(ensemble, work.n_jobs) if work.thorough else NOTHING
+    uncertainty = _uncertainty(ensemble, work.n_jobs) if settings.thorough else NOTHING
     rough = float(np.mean(~(found.k_hat <= K_HAT)))
     diagnostics = maker.diagnostics_
+    assert diagnostics is not None  # there are enough draws
     agrees = diagnostics.n_chains == 1 or diagnostics.r_hat < R_HAT
-    return _Posterior(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty)
+    return _Posterior(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty, begun)
 
 
 def _without_stuck_chains(ensemble: Ensemble) -> Ensemble:
@@ -327,7 +361,7 @@ def _table(
     posteriors: dict[int, _Posterior],
     sizes: Floats,
 ) -> list[DimensionRow]:
-    rows = []
+    rows, thorough = [], work.settings.thorough
     for place, (d, folds) in enumerate(zip(tried, validated, strict=True)):
         left_out = posteriors.get(d)
         below = posteriors.get(tried[place - 1]) if place else None
@@ -337,7 +371,7 @@ def _table(
         rows.append(
             DimensionRow(
                 dimension=d,
-                training_loss=_training_loss(work, d) if work.thorough else NOTHING,
+                training_loss=_training_loss(work, d) if thorough else NOTHING,
                 accuracy=_per_answer(work, folds.right),
                 log_loss=_per_answer(work, folds.log_loss),
                 p_value=p_values[place - 1] if place else math.nan,
@@ -345,7 +379,7 @@ def _table(
                 if left_out
                 else NOTHING,
                 gain=step or NOTHING,
-                bootstrap=_bootstrap(work, d) if work.thorough else NOTHING,
+                bootstrap=_bootstrap(work, d) if thorough else NOTHING,
                 posterior=left_out.uncertainty if left_out else NOTHING,
                 r_hat=left_out.r_hat if left_out else math.nan,
                 k_hat=left_out.rough if left_out else math.nan,
@@ -436,19 +470,12 @@ def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> lis
     return [int(d) for d in tried]
 
 
-def check_makers(
-    estimator: Embedder | None,
-    posterior: Posterior | None,
-    bootstrap: Bootstrap | None,
-    answers: Triplets,
-) -> Makers:
+def check_makers(settings: DimensionSettings, posterior: Any, answers: Triplets) -> Makers:
     """The models to fit, checked before the work starts."""
-    estimator = STE(penalty=0.25) if estimator is None else estimator
+    estimator = STE(penalty=0.25) if settings.estimator is None else settings.estimator
     if not isinstance(estimator, Embedder):
         raise InputError(f"estimator must be an estimator such as STE(), got {estimator!r}.")
     estimator._check_parameters()
-    if posterior is None:
-        posterior = Posterior(2, **QUICK)
     if not isinstance(posterior, Posterior) or posterior.sampler == "laplace":
         raise InputError(
             "posterior must be a Posterior that samples, such as Posterior(STE()), got "
@@ -464,7 +491,7 @@ def check_makers(
             f"posterior needs at least {FEWEST} draws per chain to estimate how well they predict, "
             f"got n_samples={posterior.n_samples}."
         )
-    bootstrap = Bootstrap.paper(STE()) if bootstrap is None else bootstrap
+    bootstrap = Bootstrap.paper(STE()) if settings.bootstrap is None else settings.bootstrap
     if not isinstance(bootstrap, Bootstrap):
         raise InputError(
             f"bootstrap must be a Bootstrap such as Bootstrap(STE()), got {bootstrap!r}."

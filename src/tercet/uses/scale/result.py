@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tercet.arrays import Floats
 from tercet.errors import InputError
 from tercet.running.provenance import Seed, entropy_of, seed_for
-from tercet.uses.scale import intervals as intervals
+from tercet.uses.scale import intervals
 from tercet.uses.scale.intervals import Jackknifed, Made
 from tercet.uses.scale.thresholds import Thresholds, predict_thresholds
 

@@ -23,7 +23,7 @@ from tercet.posterior import Posterior
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator, entropy_of, seed_for
 from tercet.running.threads import count_threads
-from tercet.uses.scale import intervals as resampling
+from tercet.uses.scale import intervals
 from tercet.uses.scale.difference import LARGEST_LAPSE, LINKS
 from tercet.uses.scale.intervals import Jackknifed, Made, weights_without
 from tercet.uses.scale.result import PerceptualScale
@@ -134,9 +134,9 @@ def perceptual_scale(
         f"A scale of {triplets.n_objects} stimuli",
         "use fewer stimuli, or an estimator such as STE(1) as the model",
     )
-    task = resampling.fit_all(triplets, link, lapse)
+    task = intervals.fit_all(triplets, link, lapse)
     many = n_samples or SAMPLES
-    fits = resampling.replicate(task, uncertainty, unit, many, entropy, jobs, progress)
+    fits = intervals.replicate(task, uncertainty, unit, many, entropy, jobs, progress)
     made = Made(
         f"signed differences, {link} link",
         uncertainty,
@@ -197,8 +197,8 @@ def scales_by_observer(
     return scales
 
 
-def _jackknife(task: resampling.Task, unit: str) -> Jackknifed:
-    fits, stands_for = resampling.jackknife(task, unit)
+def _jackknife(task: intervals.Task, unit: str) -> Jackknifed:
+    fits, stands_for = intervals.jackknife(task, unit)
     return Jackknifed(fits.scale, fits.lapse, stands_for)
 
 
