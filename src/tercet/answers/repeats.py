@@ -24,6 +24,7 @@ __all__ = [
     "Repeats",
     "answer_pairs",
     "by_observer",
+    "ceiling_of",
     "find_repeats",
     "noise_ceiling",
     "prepare",
@@ -179,7 +180,7 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         between = _disagreement(pairs - own_pairs, differing - own_differing)
         same = own_pairs > 0
         between_same = _disagreement((pairs - own_pairs)[same], (differing - own_differing)[same])
-        own_ceiling = _ceiling(own_near, own_total)
+        own_ceiling = ceiling_of(own_near, own_total)
     return Repeats(
         comparisons=int(again.sum()),
         answers=int(total[again].sum()),
@@ -188,12 +189,12 @@ def find_repeats(prepared: Prepared) -> Repeats | str:
         within=within,
         between=between,
         between_same=between_same,
-        ceiling=_ceiling(near, total),
+        ceiling=ceiling_of(near, total),
         own_ceiling=own_ceiling,
     )
 
 
-def _ceiling(near: Index, total: Index) -> NoiseCeiling | None:
+def ceiling_of(near: Index, total: Index) -> NoiseCeiling | None:
     """The noise ceiling, if enough comparisons were repeated."""
     again = total > 1
     enough = np.count_nonzero(again) >= ENOUGH

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from tercet.answers.diagnosis import diagnose
 from tercet.answers.questions import deal, default_unit, number_comparisons, number_units
-from tercet.answers.repeats import noise_ceiling, repeated_votes
+from tercet.answers.repeats import ceiling_of, repeated_votes
 from tercet.answers.screens import weigh_screens
 from tercet.answers.triplets import Triplets, as_triplets, weights_of
 from tercet.arrays import Floats, Index
@@ -313,7 +313,7 @@ def _compare(
     repeats = repeated_votes(predicted)
     ceiling = repeated = None
     if repeats is not None:
-        ceiling = noise_ceiling(repeats.near, repeats.total)
+        ceiling = ceiling_of(repeats.near, repeats.total)
         question = number_comparisons(predicted)
         again = np.isin(question, question[repeats.rows])
         repeated = float(np.average(right[order[0]][again], weights=weights[again]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from tercet.answers.repeats import NoiseCeiling, noise_ceiling, repeated_votes
+from tercet.answers.repeats import NoiseCeiling, ceiling_of, repeated_votes
 from tercet.answers.triplets import as_triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
@@ -309,7 +309,8 @@ class LackOfFit:
     degrees : int
         Degrees of freedom, comparisons minus parameters: with few of them a map can fit the votes
         under any model. The p-value does not use them.
-    ceiling : NoiseCeiling
+    ceiling : NoiseCeiling or None
+        None if fewer than 20 comparisons were repeated.
     """
 
     deviance: float
@@ -319,7 +320,7 @@ class LackOfFit:
     n_answers: int
     n_parameters: int
     degrees: int
-    ceiling: NoiseCeiling
+    ceiling: NoiseCeiling | None
 
     @property
     def ratio(self) -> float:
@@ -330,7 +331,8 @@ class LackOfFit:
         return (
             f"deviance {self.deviance:.1f} on {self.n_comparisons} repeated comparisons "
             f"({self.n_answers} answers, {self.degrees} degrees of freedom); {self.expected:.1f} "
-            f"expected if the model is right; p = {self.p_value:.3f}\n{self.ceiling}"
+            f"expected if the model is right; p = {self.p_value:.3f}"
+            + ("" if self.ceiling is None else f"\n{self.ceiling}")
         )
 
 
@@ -375,7 +377,7 @@ def lack_of_fit(
         int(asked.total.sum()),
         free,
         len(asked.rows) - free,
-        noise_ceiling(asked.near, asked.total),
+        ceiling_of(asked.near, asked.total),
     )
 
 
