@@ -95,7 +95,12 @@ def plot_observers(
         ax.set_ylabel(f"{count} observers")
     if shown.flagged.any() or typical is not None:
         ax.legend(
-            frameon=False, loc="upper left", prop={"size": 8, "family": families(shown.names)}
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=3 if texts else 1,
+            borderpad=0.0,
+            prop={"size": 8, "family": families(shown.names)},
         )
     ax.spines[["top", "right"]].set_visible(False)
     return ax
