@@ -12,17 +12,20 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.compiled import announce_compilation
+from tercet.compiled import announce_compilation, jit
 from tercet.engine import lbfgs
 from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blocks
 from tercet.engine.chunks import Add, Map, loss_in_chunks
-from tercet.engine.descent import descend, descend_subsets
 from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.problem import Problem, take_rows
-from tercet.engine.starts import random_start, spectral_start
+from tercet.engine.starts import random_start, spectral_points, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
 from tercet.running.threads import count_threads, threads_at_most
+
+
+# --- minimise the loss: once, from several starts, or for many subsets in parallel on threads ---
+
 
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
@@ -348,3 +351,71 @@ def floor_of(objective: Objective) -> float:
     satisfied costs log 2), so a larger copy of the same map fits better and no maximum exists.
     """
     return 0.0 if objective.penalty > 0.0 else objective.model.floor
+
+
+# --- whole fits as compiled code, so that a thread with many fits rarely needs the interpreter ----
+
+
+@jit
+def descend(
+    code: int,
+    p: float,
+    q: float,
+    penalty: float,
+    problem: Problem,
+    start: Array,
+    tol: float,
+    floor: float,
+    max_iter: int,
+) -> tuple[Array, float, int, int]:
+    """Minimise the loss from a start (n, d): points, loss, iterations, why it stopped."""
+    state = lbfgs.start_state(start)
+    X = state.x.reshape(start.shape)
+    gradient = state.g.reshape(start.shape)
+    status = lbfgs.EVALUATE
+    while status == lbfgs.EVALUATE:
+        loss = value_and_gradient(code, p, q, penalty, problem, X, gradient)
+        status = lbfgs.advance(state, loss, tol, floor, max_iter)
+    return X, lbfgs.final_loss(state), lbfgs.iterations(state), status
+
+
+@jit
+def descend_subsets(
+    code: int,
+    p: float,
+    q: float,
+    penalty: float,
+    problem: Problem,
+    rows: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    draws: Array,
+    spectral: bool,
+    tol: float,
+    floor: float,
+    max_iter: int,
+    points: Array,
+    losses: Array,
+    notes: NDArray[np.int64],
+) -> None:
+    """Fit subsets of the rows, each from several starts, and write the best of each.
+
+    Subset k is ``rows[cuts[k]:cuts[k + 1]]`` and its starts come from the normal numbers
+    ``draws[k]`` (n_init, d, n). Writes ``points[k]`` (n, d), ``losses[k]``, and ``notes[k]``: the
+    number of iterations, and why the best run stopped.
+    """
+    for k in range(len(cuts) - 1):
+        subset = take_rows(problem, rows[cuts[k] : cuts[k + 1]])
+        least = subset.weights.min() if len(subset.weights) > 0 else 1.0
+        losses[k] = np.inf
+        for init in range(draws.shape[1]):
+            if spectral and init == 0:
+                start = spectral_points(subset, draws[k, 0, 0], draws.shape[2])
+            else:
+                start = np.ascontiguousarray(draws[k, init].T)
+            X, loss, n_iter, status = descend(
+                code, p, q, penalty, subset, start, tol, least * floor, max_iter
+            )
+            if loss < losses[k] or init == 0:
+                points[k] = X
+                losses[k] = loss
+                notes[k, 0], notes[k, 1] = n_iter, status
