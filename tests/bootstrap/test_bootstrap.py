@@ -336,9 +336,7 @@ def test_short_batches_share_a_task(count, batch, size, n_workers, expected):
 def test_arrays_that_come_read_only_are_not_compiled_for_anew():
     from tercet.engine.backend import pack, unpack
     from tercet.engine.problem import build_problem
-    from tercet.engine.search import (
-        descend_subsets,
-    )
+    from tercet.engine.search import descend_subsets
 
     solver, rows = tc.STE(2, **MAP).solver(), np.arange(400)
     problem = build_problem(np.asarray(ANSWERS), 12)

@@ -187,6 +187,7 @@ def test_repeated_rows_equal_weights():
 def test_memory_does_not_grow_with_the_square_of_the_objects(use_edges):
     n, m = 1_000_000, 1000
     rows = triplets(n, m)
+    take_rows(build_problem(triplets(12, 60), 12, use_edges=use_edges), np.arange(3))  # loads code
     tracemalloc.start()
     problem = build_problem(rows, n, use_edges=use_edges)
     take_rows(problem, np.arange(0, m, 3))

@@ -23,10 +23,6 @@ from tercet.errors import InputError
 from tercet.models.base import Array, Model
 from tercet.running.threads import count_threads, threads_at_most
 
-
-# --- minimise the loss: once, from several starts, or for many subsets in parallel on threads ---
-
-
 Rows = NDArray[np.integer]
 Seeds = Sequence[np.random.SeedSequence]
 
