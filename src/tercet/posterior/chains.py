@@ -132,7 +132,7 @@ def run_chains(
 
     On threads, or on the joblib backend if one was chosen. There workers receive a state and a
     number of draws and return the draws and the new state, so a lost worker costs no more than
-    these. The bits are the same.
+    these. The bits are the same, also if chains stopped and go on: after whole blocks.
     """
     length = sampler.phases[-1].length
     for run in runs:
