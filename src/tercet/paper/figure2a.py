@@ -15,6 +15,7 @@ from sklearn.decomposition import PCA
 from tercet import datasets, simulate
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
+from tercet.bootstrap import Bootstrap
 from tercet.estimators import CKL, STE
 from tercet.paper.drawing import legend_below, letter, line, panels
 from tercet.paper.experiments import Cell, Figure, Measurements, Pictures, Result
@@ -120,6 +121,7 @@ def recommend(
         digit_answers(true, points, fraction, noise, repeat),
         range(1, highest + 1),
         posterior=Posterior(CKL(), learn=("exponent", "mu"), **size),
+        bootstrap=Bootstrap(STE(), 2),  # not shown
         random_state=stream(repeat, METHOD),
         **QUIET,
     )
