@@ -65,6 +65,7 @@ def test_folds_agree_with_leaving_one_out():
     assert folds.log_loss == pytest.approx(one.log_loss, abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [tc.SOE(2), tc.GNMDS(2)])
 def test_without_a_probability_the_draws_vote(estimator):
     answers = asked(200)

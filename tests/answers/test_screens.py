@@ -119,6 +119,7 @@ def test_answers_without_shared_screens_stay_as_they_are():
     assert weigh_screens(answers) is answers
 
 
+@pytest.mark.slow
 def test_a_million_rows_take_seconds():
     rng = np.random.default_rng(0)
     three = np.argsort(rng.random((500_000, 20)), axis=1)[:, :3]

@@ -541,6 +541,7 @@ def test_memory_does_not_grow_with_the_answers(kind, tmp_path):
 # --- bootstrap --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"fraction": 0.4}, {}, {"fraction": 0.5, "replace": True}])
 @pytest.mark.parametrize("weights", [None, "votes", "weights"])
 def test_a_replicate_has_the_right_answers(settings, weights, tmp_path, small_blocks):

@@ -268,6 +268,7 @@ def test_the_number_of_threads_does_not_change_the_bits(n_jobs, settings):
     np.testing.assert_array_equal(one.statistics["loss"], many.statistics["loss"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["loky", "threading", "multiprocessing"])
 def test_a_joblib_backend_does_not_change_the_bits(name, monkeypatch):
     expected = draws(n_jobs=1)

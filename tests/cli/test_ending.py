@@ -22,6 +22,7 @@ raise SystemExit(main(["check", "answers.csv"]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_compiled_code_does_not_keep_a_command_alive(sent):
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -56,6 +56,7 @@ def test_another_setting_is_noticed(case, change):
     assert mismatches(case, compute(case, **change), STORED[case])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.endswith("averages")])
 def test_averages_do_not_depend_on_the_seed_but_on_the_prior(case):
     """What is allowed of averages is more than chance does, and less than another model."""

@@ -19,7 +19,13 @@ def differences(name, now):
     )
 
 
-@pytest.fixture(scope="module", params=SNAPSHOTS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.slow if name == "json_keys" else ())
+        for name in SNAPSHOTS
+    ],
+)
 def snapshot(request):
     return request.param, SNAPSHOTS[request.param]()
 

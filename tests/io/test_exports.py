@@ -20,6 +20,7 @@ def export(data_folder):
     return find
 
 
+@pytest.mark.slow
 def test_next_with_one_impossible_time(export):
     reading = read_file(export("next/next-fig3.json.gz"))
     T = reading.triplets

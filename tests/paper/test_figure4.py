@@ -139,6 +139,7 @@ def test_the_table_has_curves_for_claims(table):
         assert (np.diff(rows.curve("lengthscale", "function spread").mean) < 0.0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_pictures(table, repeats):
     kept = [row for row in table.rows if row["repeat"] < repeats]

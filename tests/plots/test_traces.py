@@ -88,6 +88,7 @@ def test_distances_have_no_size():
     assert [name.split()[0] for name in quantities(made)] == ["distance"] * 3
 
 
+@pytest.mark.slow
 def test_traces_are_drawn_into_given_axes():
     made = ensemble()
     axes = Figure(figsize=(8, 9)).subplots(6, 2)

@@ -173,6 +173,7 @@ def test_a_name_leads_to_no_other_folder(tmp_path):
 # --- on the page ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_page_and_a_folder_show_them(analysis, tmp_path):
     groups = ["<i>one", "two"] * 6
     stimuli = tmp_path / "stimuli"

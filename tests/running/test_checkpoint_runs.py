@@ -134,6 +134,7 @@ def test_a_run_can_go_on_with_other_workers(name, path, monkeypatch):
     assert made_bits(name, path, n_jobs=1) == undisturbed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["hmc", "learned", "elliptical", "matrices", "the paper's posterior"]
 )
