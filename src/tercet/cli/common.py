@@ -1,4 +1,4 @@
-"""What the commands share: their declaration, common options, and reading of files.
+"""What the commands share: their declaration, options, models by name, and reading of files.
 
 Nothing heavy is imported before a command runs, so that ``tercet --help`` is quick.
 """

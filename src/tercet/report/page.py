@@ -121,9 +121,8 @@ def _digest(script: str) -> str:
 
 def card(analysis: Analysis) -> str:
     """HTML without scripts; names and everything else from the data are escaped."""
-    picture = draw_pictures(analysis)[
-        "map"
-    ]  # an image of its own, so that ids of two cards do not clash
+    # An image of its own, so that ids of two cards do not clash.
+    picture = draw_pictures(analysis)["map"]
     return (
         templates()
         .get_template("card.html")
