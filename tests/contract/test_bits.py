@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from benchmarks.bits import compare, hash_of, tell
 
-BEFORE = {"loss": "aa", "foretold.accuracy": "bb"}
-RENAMED = "foretold.accuracy is now predicted.accuracy"
+BEFORE = {"loss": "aa", "old.accuracy": "bb"}
+RENAMED = "old.accuracy is now new.accuracy"
 
 
 @pytest.mark.parametrize(
     ("after", "different", "renamed"),
     [
         (BEFORE, [], []),
-        ({"loss": "aa", "predicted.accuracy": "bb"}, [], [RENAMED]),
-        ({"loss": "ab", "foretold.accuracy": "bb"}, ["loss"], []),
-        ({"loss": "aa"}, ["foretold.accuracy (gone)"], []),
+        ({"loss": "aa", "new.accuracy": "bb"}, [], [RENAMED]),
+        ({"loss": "ab", "old.accuracy": "bb"}, ["loss"], []),
+        ({"loss": "aa"}, ["old.accuracy (gone)"], []),
         (BEFORE | {"more": "cc"}, ["more (new)"], []),
-        ({"loss": "aa", "accuracy": "bc"}, ["foretold.accuracy (gone)", "accuracy (new)"], []),
+        ({"loss": "aa", "accuracy": "bc"}, ["old.accuracy (gone)", "accuracy (new)"], []),
     ],
     ids=["equal", "renamed", "different", "gone", "new", "renamed and different"],
 )

@@ -208,7 +208,7 @@ def test_random_questions_may_come_again():
 
 def test_the_settings_are_those_of_the_paper(tmp_path):
     """Section 5.5 and the supplement."""
-    cells = figure5.cells(FULL)
+    cells = figure5.FIGURE.cells(FULL)
     runs = [c.settings for c in cells if c.function is active.run]
     assert Counter(s["strategy"] for s in runs) == dict.fromkeys(figure5.STRATEGIES, 30) | {
         RECOMMENDED: 5
@@ -229,8 +229,8 @@ def test_smaller_sizes_have_the_same_runs(size):
     def kinds(cells):
         return {(c.settings["dataset"], c.settings.get("model")) for c in cells}
 
-    assert kinds(figure5.cells(size)) == kinds(figure5.cells(FULL))
-    assert len(figure5.cells(size)) == 28 * size.repeats
+    assert kinds(figure5.FIGURE.cells(size)) == kinds(figure5.FIGURE.cells(FULL))
+    assert len(figure5.FIGURE.cells(size)) == 28 * size.repeats
 
 
 def made_up(repeats, datasets=("Satellite", "MNIST", CANCER)):
@@ -284,9 +284,9 @@ def test_the_pictures_follow_the_paper(repeats):
 
 def test_what_is_missing_is_left_out():
     with style():
-        assert list(figure5.draw(made_up(1, (CANCER,)))) == ["figure_5_breast_cancer"]
+        assert list(figure5.FIGURE.draw(made_up(1, (CANCER,)))) == ["figure_5_breast_cancer"]
     rows = [r for r in made_up(1).rows if r["strategy"] not in (RECOMMENDED, BAYES)]
     with style():
-        picture = figure5.draw(Measurements(rows))["figure_5"]
+        picture = figure5.FIGURE.draw(Measurements(rows))["figure_5"]
     labels = [line.get_label() for line in picture.axes[0].lines]
     assert labels == ["random", "bootstrap"]

@@ -8,7 +8,7 @@ from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
 from tercet.posterior import mode
-from tercet.posterior.chains import ChainDraws, State, advance_chain, begin_chains, run_chains
+from tercet.posterior.chains import ChainDraws, ChainState, advance_chain, begin_chains, run_chains
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.elliptical import Matrices
 from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
@@ -141,7 +141,7 @@ def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
     rng = np.random.default_rng(0)
     [whole] = run_one(sampler, lambda count: None)
     position, adapted = sampler.start(0, rng)
-    state, kept = State(0, 0, position, adapted, rng.bit_generator.state), []
+    state, kept = ChainState(0, 0, position, adapted, rng.bit_generator.state), []
     for number, phase in enumerate(sampler.phases):
         for length in (phase.length // 2, phase.length - phase.length // 2):
             for array in state.adapted.values():
@@ -153,7 +153,7 @@ def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
             draws = (
                 ChainDraws(*map(np.concatenate, zip(*kept, strict=True))) if phase.keeps else None
             )
-            state = State(number + 1, 0, *sampler.adapt(state, draws), state.rng)
+            state = ChainState(number + 1, 0, *sampler.adapt(state, draws), state.rng)
             kept = []
     np.testing.assert_array_equal(np.concatenate([part.points for part in kept]), whole.points)
 

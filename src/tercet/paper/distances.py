@@ -49,7 +49,7 @@ THINNED = 50  # draws whose triangles are checked
 PAIRS = 300  # distances of one draw in the picture
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """Every fraction, without noise and with that in the middle; and one draw of each prior."""
     noises = dict.fromkeys((size.noises[0], size.noises[len(size.noises) // 2]))
     later = LATER * size.points * (size.points - 1) // 2
@@ -208,7 +208,7 @@ def draw_scatter(ax: Axes, rows: list[Row], column: str, prior: str) -> None:
     ax.set_ylabel("drawn distance / mean")
 
 
-def draw(table: Measurements) -> Pictures:
+def _draw(table: Measurements) -> Pictures:
     """Without noise, with noise, and single draws."""
     judged = table.where(repeat=0).values("noise")
     picture, axes = panels(len(judged) + 1, 3, width=2.7, height=2.2)
@@ -232,8 +232,8 @@ def draw(table: Measurements) -> Pictures:
 FIGURE = Figure(
     "distances",
     "A Gaussian prior over distance matrices keeps symmetry, but loses the map it starts from.",
-    cells,
-    draw,
+    _cells,
+    _draw,
     (
         ("prior", "noise", "fraction"),
         (

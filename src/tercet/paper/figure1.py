@@ -37,7 +37,7 @@ def perceived(stimuli: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(x**EXPONENT / (x**EXPONENT + (1.0 - x) ** EXPONENT))
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """One, the curve, of whatever size."""
     return [Cell("1", VERSION, trace, {"points": 101}, 0.01)]
 
@@ -49,7 +49,7 @@ def trace(points: int) -> Result:
     return {"rows": [{"stimulus": s, "perception": p} for s, p in pairs]}
 
 
-def draw(table: Measurements) -> Pictures:
+def _draw(table: Measurements) -> Pictures:
     """The curve, with two stimuli, ½ and 1 followed to both axes."""
     picture, axes = panels(1, 1, width=3.4, height=3.0)
     ax = axes[0, 0]
@@ -95,6 +95,6 @@ def _span(ax: Axes, start: tuple[float, float], end: tuple[float, float], label:
 FIGURE = Figure(
     "1",
     "Differences of physical stimuli can be perceived differently.",
-    cells,
-    draw,
+    _cells,
+    _draw,
 )

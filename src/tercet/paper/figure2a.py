@@ -42,7 +42,7 @@ COST, BAYES_COST, FIT_COST = 0.3, 0.5, 7.0  # seconds: a bootstrap, a chain, a p
 CHAINS = {"chains": 2, "warmup": 250}  # as `estimate_dimension` has them
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """Every true dimension, embedding dimension, method and repeat."""
     out = []
     for true in size.true_dimensions:
@@ -187,7 +187,7 @@ FIGURE = Figure(
     "2a",
     "MNIST on d components: the STE cost keeps falling with the embedding dimension, the average "
     "uncertainty need not.",
-    cells,
+    _cells,
     draw_all,
     (("true", "method", "dimension"), ("cost", "uncertainty", "left-out log-loss", "chosen")),
     (datasets.load_mnist_digits,),

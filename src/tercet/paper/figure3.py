@@ -38,7 +38,7 @@ PICTURES = {
 LINEAR = 1e-3  # errors below are drawn on a linear axis: some are 0
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """Every fraction of the triplets without noise, every method; all thresholds in one cell."""
     found = []
     for method, (cost, more) in COSTS.items():
@@ -131,7 +131,7 @@ def draw_method(table: Measurements, title: str) -> Picture:
     return picture
 
 
-def pictures(table: Measurements) -> Pictures:
+def _pictures(table: Measurements) -> Pictures:
     """The bootstrap as in the paper, Bayesian STE as in the supplement, the recommended default."""
     return {
         name: draw_method(table.where(method=method), title)
@@ -142,8 +142,8 @@ def pictures(table: Measurements) -> Pictures:
 FIGURE = Figure(
     "3",
     "Abstaining where π is uncertain: fewer errors with more triplets and a higher threshold.",
-    cells,
-    pictures,
+    _cells,
+    _pictures,
     (
         ("method", "fraction", "threshold"),
         ("error", "error over all", "abstention"),

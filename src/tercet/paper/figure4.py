@@ -42,7 +42,7 @@ LOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """Both methods for every lengthscale, and the process for the smallest."""
     asked = {"stimuli": STIMULI, "observers": size.observers, "answers": ANSWERS}
     paper = {"method": BOOTSTRAP, "replicates": size.replicates, "subsample": SUBSAMPLE}
@@ -182,7 +182,7 @@ def describe_scale(
 # --- pictures -----------------------------------------------------------------------------------
 
 
-def draw(table: Measurements) -> Pictures:
+def _draw(table: Measurements) -> Pictures:
     """Means and point uncertainties; the process and error bars, as in the supplement."""
     main, axes = panels(2, 1, width=3.6, height=2.4)
     draw_means(axes[0, 0], table.where(method=BOOTSTRAP))
@@ -262,8 +262,8 @@ def _name_axes(ax: Axes, y: str) -> None:
 FIGURE = Figure(
     "4",
     "The more perception functions differ, the larger are the scale's error and uncertainty.",
-    cells,
-    draw,
+    _cells,
+    _draw,
     (
         ("method", "lengthscale"),
         ("departure", "spread", "covered", "function spread", "ends", "shortest"),

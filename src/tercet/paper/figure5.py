@@ -51,7 +51,7 @@ COSTS = {
 }
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """Every data set, model, strategy and repeat; the recommended for one set and model."""
     runs = [(data, m, s) for data in DATASETS for m in MODELS for s in STRATEGIES]
     out = []
@@ -146,7 +146,7 @@ def draw_dataset(table: Measurements, dataset: str) -> Picture:
     return picture
 
 
-def draw(table: Measurements) -> Pictures:
+def _draw(table: Measurements) -> Pictures:
     """The paper's figure and the supplement's three; data sets without a row are left out."""
     found = [dataset for dataset in DATASETS if len(table.where(dataset=dataset))]
     pictures = {"figure_5": draw_main(table)} if SATELLITE in found else {}
@@ -159,8 +159,8 @@ def draw(table: Measurements) -> Pictures:
 FIGURE = Figure(
     "5",
     "Chosen and random questions on three data sets: triplets, classes and clusters recovered.",
-    cells,
-    draw,
+    _cells,
+    _draw,
     (
         ("dataset", "model", "strategy", "answers"),
         (*TASKS, "triplet error of the posterior"),

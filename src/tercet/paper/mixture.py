@@ -13,7 +13,7 @@ __all__ = ["FIGURE"]
 VERSION = 1
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """The points."""
     return [Cell("mixture", VERSION, scatter, {"points": size.points}, 0.1)]
 
@@ -29,7 +29,7 @@ def scatter(points: int) -> Result:
     }
 
 
-def draw(table: Measurements) -> Pictures:
+def _draw(table: Measurements) -> Pictures:
     """The scatter."""
     picture, axes = panels(1, 1, width=3.6, height=3.2)
     ax = axes[0, 0]
@@ -50,4 +50,4 @@ def draw(table: Measurements) -> Pictures:
     return {"mixture": picture}
 
 
-FIGURE = Figure("mixture", "The mixture of three Gaussians.", cells, draw)
+FIGURE = Figure("mixture", "The mixture of three Gaussians.", _cells, _draw)

@@ -51,7 +51,7 @@ NUMBERS = {
 }
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """The noise levels of figure 2b and the fractions of figure 2c, STE by both methods."""
     grids: dict[tuple[float, float], list[str]] = {}
     for noise in size.noises:
@@ -134,7 +134,7 @@ def draw_rules(table: Measurements, title: str) -> Picture:
     return picture
 
 
-def pictures(table: Measurements) -> Pictures:
+def _pictures(table: Measurements) -> Pictures:
     """The bootstrap, and the Bayesian embeddings."""
     return {
         "vote": draw_rules(table.where(ensemble=BOOTSTRAP), "STE bootstrap"),
@@ -145,8 +145,8 @@ def pictures(table: Measurements) -> Pictures:
 FIGURE = Figure(
     "vote",
     "The same embeddings judged by the paper's π, by joint π and by a plain majority vote.",
-    cells,
-    pictures,
+    _cells,
+    _pictures,
     (
         ("ensemble", "grid", "rule", "noise", "fraction"),
         ("uncertainty", "error", "calibration error", "brier", "log-loss"),

@@ -47,7 +47,7 @@ class Phase(NamedTuple):
     keeps: bool  # whether they are needed
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """Complete state of a chain between two blocks of draws."""
 
     phase: int
@@ -96,18 +96,18 @@ class Sampler(Protocol):
     def shapes(self) -> DrawShapes:
         """Shape of the arrays of one draw."""
 
-    def check(self, state: State) -> None:
+    def check(self, state: ChainState) -> None:
         """Raise ValueError unless the state, of the right shapes, is valid."""
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
         """Initial position and adapted quantities of chain k."""
 
     def advance(
-        self, state: State, count: int, rng: np.random.Generator
+        self, state: ChainState, count: int, rng: np.random.Generator
     ) -> tuple[Arrays, ChainDraws]:
         """Draw a block, or less at the end of a phase; return the new position and the draws."""
 
-    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: ChainState, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Position and adapted quantities after a phase, given its draws if it keeps them."""
 
     def chain(self, draws: ChainDraws, rng: np.random.Generator) -> Chain:
@@ -155,7 +155,7 @@ class Segment(NamedTuple):
     draws: ChainDraws | None  # if the phase keeps them
 
 
-def advance_chain(sampler: Sampler, task: tuple[State, int]) -> Segment:
+def advance_chain(sampler: Sampler, task: tuple[ChainState, int]) -> Segment:
     """Advance a chain by a number of draws, within a phase."""
     state, count = task
     # Backends pass large arrays read-only, for which samplers would be recompiled.
@@ -187,7 +187,7 @@ class ChainRun:
         self.draws = _NO_DRAWS
         self.until = sampler.phases[-1].length  # draws of the last phase after which to stop
         position, adapted = sampler.start(k, rng)
-        self.state = State(0, 0, position, adapted, rng.bit_generator.state)
+        self.state = ChainState(0, 0, position, adapted, rng.bit_generator.state)
         for _ in checkpoint.rows("chain", k, self._restore):
             pass
         if self.rows == 0:
@@ -238,7 +238,7 @@ class ChainRun:
             position, adapted = state.position, state.adapted
             if state.done > 0:
                 position, adapted = self.sampler.adapt(state, self.draws)
-            self.state = State(state.phase + 1, 0, position, adapted, state.rng)
+            self.state = ChainState(state.phase + 1, 0, position, adapted, state.rng)
             self.draws = _NO_DRAWS
         if turned:
             self._save(None)
@@ -275,7 +275,7 @@ class ChainRun:
         position = _shaped_like(before.position, _POSITION, content)
         adapted = before.adapted if done else _shaped_like(before.adapted, _ADAPTED, content)
         _generator(rng)  # raises if invalid
-        self.state = State(phase, done, position, adapted, rng)
+        self.state = ChainState(phase, done, position, adapted, rng)
         self.sampler.check(self.state)
         self.rows += 1
 

@@ -16,7 +16,7 @@ from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import edge_lengths, edge_loss
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
-from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, DrawShapes, Phase, State
+from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, ChainState, DrawShapes, Phase
 from tercet.posterior.mode import Modes, jittered
 from tercet.posterior.target import Target, prior_energies
 from tercet.posterior.variance import draw_variance
@@ -315,7 +315,7 @@ class Elliptical(NamedTuple):
         shape = self.target.problem.n_objects, len(self.covariance)
         return DrawShapes(shape, 1, N_NOTES)
 
-    def check(self, state: State) -> None:
+    def check(self, state: ChainState) -> None:
         """The variance must be positive."""
         if not state.position["variance"] > 0.0:
             raise ValueError("a variance that is not positive")
@@ -329,7 +329,7 @@ class Elliptical(NamedTuple):
         return {"X": np.ascontiguousarray(X), "variance": np.array(np.exp(log_scale))}, {}
 
     def advance(
-        self, state: State, count: int, rng: np.random.Generator
+        self, state: ChainState, count: int, rng: np.random.Generator
     ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         X, target = state.position["X"].copy(), self.target
@@ -348,7 +348,7 @@ class Elliptical(NamedTuple):
         )
         return {"X": X, "variance": np.array(variance)}, draws
 
-    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: ChainState, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Nothing is adapted."""
         return state.position, state.adapted
 
@@ -387,7 +387,7 @@ class Matrices(NamedTuple):
         """Matrices and notes."""
         return DrawShapes(self.centre.shape, 0, N_NOTES)
 
-    def check(self, state: State) -> None:
+    def check(self, state: ChainState) -> None:
         """The matrix must be symmetric."""
         if not np.allclose(state.position["D"], state.position["D"].T):
             raise ValueError("a matrix that is not symmetric")
@@ -398,7 +398,7 @@ class Matrices(NamedTuple):
         return {"D": np.linalg.norm(X[:, None] - X, axis=2)}, {}
 
     def advance(
-        self, state: State, count: int, rng: np.random.Generator
+        self, state: ChainState, count: int, rng: np.random.Generator
     ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         D = state.position["D"].copy()
@@ -408,7 +408,7 @@ class Matrices(NamedTuple):
         )
         return {"D": D}, draws
 
-    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: ChainState, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Nothing is adapted."""
         return state.position, state.adapted
 

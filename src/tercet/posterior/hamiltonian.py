@@ -37,7 +37,7 @@ from tercet.engine.constants import (
     SHRINKAGE,
 )
 from tercet.models.base import Array
-from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, DrawShapes, Phase, State
+from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, ChainState, DrawShapes, Phase
 from tercet.posterior.mode import Modes, check_metric, jittered
 from tercet.posterior.target import Target, split_energy
 
@@ -272,7 +272,7 @@ class Hamiltonian(NamedTuple):
         k = 1 + len(self.target.learned)
         return DrawShapes(self.modes.mode.X.shape, k, N_NOTES)
 
-    def check(self, state: State) -> None:
+    def check(self, state: ChainState) -> None:
         """The metric, the size and the step must be valid."""
         check_metric(state.adapted["A"], state.adapted["widths"])
         if not np.isfinite(np.exp(state.position["eta"])).all():
@@ -296,7 +296,7 @@ class Hamiltonian(NamedTuple):
         return position | _untuned(FIRST_STEP * X.size**-0.25), metric._asdict()
 
     def advance(
-        self, state: State, count: int, rng: np.random.Generator
+        self, state: ChainState, count: int, rng: np.random.Generator
     ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         Y, eta, tuner = (state.position[name].copy() for name in ("Y", "eta", "tuner"))
@@ -317,7 +317,7 @@ class Hamiltonian(NamedTuple):
         )
         return {"Y": Y, "eta": eta, "step": np.array(step), "tuner": tuner}, draws
 
-    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: ChainState, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Take the tuned step and, once, refine the metric."""
         metric = Metric(**state.adapted)
         if state.phase == 1:

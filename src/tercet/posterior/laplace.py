@@ -13,7 +13,7 @@ import numpy as np
 
 from tercet.errors import InputError
 from tercet.models.base import Array
-from tercet.posterior.chains import Arrays, Chain, ChainDraws, DrawShapes, Phase, State
+from tercet.posterior.chains import Arrays, Chain, ChainDraws, ChainState, DrawShapes, Phase
 from tercet.posterior.mode import DENSE, Curvature, Mode, curvature, find_mode, fix_scale
 from tercet.posterior.target import Target
 
@@ -102,7 +102,7 @@ class Laplace(NamedTuple):
         """Points and their variance."""
         return DrawShapes(self.mode.X.shape, 1, 0)
 
-    def check(self, state: State) -> None:
+    def check(self, state: ChainState) -> None:
         """Every state is valid."""
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
@@ -110,13 +110,13 @@ class Laplace(NamedTuple):
         return {}, {}
 
     def advance(
-        self, state: State, count: int, rng: np.random.Generator
+        self, state: ChainState, count: int, rng: np.random.Generator
     ) -> tuple[Arrays, ChainDraws]:
         """Draw all."""
         points, variances = sample_laplace(self.target, self.mode, count, rng)
         return {}, ChainDraws(points, variances[:, None], np.empty((count, 0)))
 
-    def adapt(self, state: State, draws: ChainDraws) -> tuple[Arrays, Arrays]:
+    def adapt(self, state: ChainState, draws: ChainDraws) -> tuple[Arrays, Arrays]:
         """Nothing is adapted."""
         return {}, {}
 
