@@ -40,7 +40,7 @@ REPLICATES = 200  # of a bootstrap: 95 % intervals are read off the fifth from e
 
 MANY = 30_000  # answers above which two chains are the default
 
-# For choosing among dimensions, or among numbers of answers: many short runs of the same model.
+# For choosing among numbers of answers: many short runs of the same model.
 QUICK: dict[str, Any] = {"n_samples": 250, "n_chains": 2, "warmup": 250}
 
 

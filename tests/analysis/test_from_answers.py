@@ -670,9 +670,16 @@ def test_the_report_draws_as_the_posterior_does_from_a_file_of_screens(tmp_path,
     found = analyse("odd.csv", dimensions=(1, 2, 3), samples=300, random_state=4)
     d, answers = found.dimension.dimension, tc.read_triplets("odd.csv")
     assert found.dimension.rows[d - 1].agrees is not None  # its chains chose the dimension
-    alone = tc.Posterior(d, n_samples=300, random_state=4).fit(answers).ensemble_
-    same = alone.realigned("scale").in_principal_axes()
+    alone = tc.Posterior(d, n_samples=300, random_state=4).fit(answers)
+    same = alone.ensemble_.realigned("scale").in_principal_axes()
     np.testing.assert_array_equal(same.draws, found.ensemble.draws)
+    for name, column in alone.ensemble_.parameters.items():
+        np.testing.assert_array_equal(column, found.ensemble.parameters[name])
+    assert alone.diagnostics_.describe() == found.diagnostics.describe()
+    assert same.provenance["settings"]["n_samples"] == 300
+    assert found.ensemble.provenance["diagnostics"] == same.provenance["diagnostics"]
+    fewer = analyse("odd.csv", dimensions=(1, 2, 3), samples=30, random_state=4)
+    assert str(fewer.dimension) == str(found.dimension)  # chosen by the same chains
     boot = tc.Bootstrap(2, 30, random_state=4).fit(answers).ensemble_
     also = analyse("odd.csv", dimension=2, uncertainty="bootstrap", samples=30, random_state=4)
     again = boot.realigned("scale").in_principal_axes()

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from tests.worlds import posterior_target
 
 from tercet.models import CKLModel, STEModel
@@ -97,7 +98,12 @@ def test_chains_that_stopped_go_on_to_the_same_bits():
     assert [len(chain.points) for chain in part] == [70, 70]
     for first, all_of_it in zip(part, whole, strict=False):
         np.testing.assert_array_equal(first.points, all_of_it.points[:70])
-    again = run_chains(sampler, runs, 2, told.append)
+    for run in runs[:2]:  # what was drawn is not drawn again
+        assert run.state.done == 70
+    run_chains(sampler, runs[:1], 2, told.append, 20)
+    assert runs[0].state.done == 70
+    with parallel_config(backend="threading", n_jobs=2):
+        again = run_chains(sampler, runs, 2, told.append)
     for chain, same in zip(again, whole, strict=True):
         np.testing.assert_array_equal(chain.points, same.points)
         assert chain.rng.random() == same.rng.random()

@@ -48,6 +48,7 @@ from tercet.uses.dimension import DimensionEstimate
 from tercet.uses.dimension.estimate import (
     BEGINNING,
     DimensionSettings,
+    TooFewAnswersError,
     check_dimensions,
     find_dimension,
     most_dimensions,
@@ -130,7 +131,7 @@ def analyse(
     >>> found.certainty.share > 0.1, found.held_out.accuracy > 0.7
     (True, True)
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     settings = Settings(
         dimension=dimension,
         dimensions=dimensions,
@@ -177,7 +178,7 @@ def analyse(
         cautions=_be_careful(reading, check, made),
         settings=settings,
         versions=versions(),
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - started,
         scale=made.scale,
         goodness=made.goodness,
     )
@@ -260,11 +261,12 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     estimate, begun, note = _estimate(kind, triplets, settings)
     d = settings.dimension or _shown(estimate)
     undecided = estimate is None and settings.dimension is None
-    maker = make_maker(kind, d, settings)
-    if isinstance(maker, Posterior) and d in begun:  # whose first draws chose the dimension
-        maker._fit_quietly(triplets, begun[d])
+    maker = make_maker(kind, d, settings)  # fitted quietly: the cautions say what is to be said
+    if isinstance(maker, Posterior):  # its first draws may have chosen the dimension
+        maker._fit_quietly(triplets, begun.get(d))
     else:
-        maker._fit_quietly(triplets)  # the cautions say it
+        maker._fit_quietly(triplets)
+    begun.clear()
     held_out = _predict(maker, triplets, settings)
     # The size of a map is hardly determined in the crowd kernel: draws are shown at one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
@@ -381,18 +383,20 @@ def _estimate(kind: str, triplets: Triplets, settings: Settings) -> _Estimate:
     if settings.dimension is not None:
         return _Estimate(None, {}, "The number of dimensions was set by the user.")
     part, note = _part(triplets, settings)
-    many = settings.samples is None or settings.samples >= BEGINNING.n_samples
-    whole = make_maker(kind, 2, settings) if part is triplets and many else None
+    whole = make_maker("posterior", 2, settings)
+    few = settings.samples is not None and settings.samples < BEGINNING.n_samples
+    if few:  # too few to choose by
+        whole.set_params(n_samples=None)
     how = DimensionSettings(
-        settings.dimensions,
+        dimensions=settings.dimensions,
         thorough=False,
         n_jobs=settings.n_jobs,
         random_state=_rng(settings, _DIMENSION),
         progress=settings.progress,
     )
     try:
-        found = find_dimension(part, how, whole if isinstance(whole, Posterior) else None)
-    except InputError:  # too few answers for folds, or for two dimensions
+        found = find_dimension(part, how, whole)
+    except TooFewAnswersError:
         if settings.dimensions is not None:
             raise
         return _Estimate(
@@ -401,7 +405,8 @@ def _estimate(kind: str, triplets: Triplets, settings: Settings) -> _Estimate:
             f"The number of dimensions could not be estimated from so few answers; {FALLBACK} are "
             "shown by default.",
         )
-    return _Estimate(found.estimate, found.begun, note)
+    shared = kind == "posterior" and part is triplets and not few
+    return _Estimate(found.estimate, found.begun if shared else {}, note)
 
 
 def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:

@@ -39,7 +39,7 @@ __all__ = ["FIGURE", "draw_column"]
 
 VERSION = 1
 COST, BAYES_COST, FIT_COST = 0.3, 0.5, 7.0  # seconds: a bootstrap, a chain, a posterior
-CHAINS = {"chains": 2, "warmup": 250}  # as `estimate_dimension` has them
+CHAINS = {"chains": 2, "warmup": 250}  # of the posterior that chooses
 
 
 def _cells(size: Size) -> list[Cell]:

@@ -171,9 +171,6 @@ def advance_chain(sampler: Sampler, task: tuple[ChainState, int]) -> Segment:
     return Segment(count, state.position, rng.bit_generator.state, joined)
 
 
-# --- inside -----------------------------------------------------------------------------------
-
-
 class ChainRun:
     """A running chain: its state, and the draws of its phase so far."""
 
@@ -199,7 +196,7 @@ class ChainRun:
         """Draws remaining in this phase; 0 at the end."""
         phases, phase = self.sampler.phases, self.state.phase
         length = phases[phase].length if phase + 1 < len(phases) else self.until
-        return length - self.state.done
+        return max(0, length - self.state.done)
 
     @property
     def drawn(self) -> int:
@@ -217,8 +214,8 @@ class ChainRun:
         self._next_phase()
 
     def chain(self) -> Chain:
-        """The chain so far."""
-        draws = ChainDraws(*(array[: self.state.done] for array in self.draws))
+        """The chain, up to where it should stop."""
+        draws = ChainDraws(*(array[: self.until] for array in self.draws))
         return self.sampler.chain(draws, _generator(self.state.rng))
 
     def _add(self, draws: ChainDraws | None) -> None:
@@ -280,6 +277,9 @@ class ChainRun:
         self.rows += 1
 
 
+# --- inside -----------------------------------------------------------------------------------
+
+
 _NO_DRAWS = ChainDraws(np.empty(0), np.empty(0), np.empty(0))
 
 
@@ -326,13 +326,13 @@ def _in_rounds(sampler: Sampler, runs: Sequence[ChainRun], n_jobs: int | None, t
     """Run chains on the active joblib backend, in rounds of about `_ROUND` seconds."""
     blocks, shared = 1, Shared(sampler)
     while going := [run for run in runs if run.left]:
-        begun = monotonic()
+        started = monotonic()
         tasks = [(run.state, min(run.left, blocks * sampler.block)) for run in going]
         with closing(run_anywhere(advance_chain, shared, tasks, n_jobs)) as segments:
             for run, segment in zip(going, segments, strict=True):
                 run.take(segment)
                 tick(segment.length)
-        took = monotonic() - begun
+        took = monotonic() - started
         if took < 0.5 * _ROUND:
             blocks *= 2
         elif took > 2.0 * _ROUND:

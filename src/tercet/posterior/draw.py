@@ -1,6 +1,7 @@
 """From answers to draws: the target, its sampler, and what is drawn given the chains.
 
-On an accelerator all chains run in lockstep; the result has the same form.
+Chains can stop after some draws, be looked at, and go on. On an accelerator all chains run in
+lockstep; the result has the same form.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def begin(
     n_jobs: int | None,
     checkpoint: Checkpoint = NOTHING_KEPT,
 ) -> Begun:
-    """Search for the chains' starts."""
+    """Search for the chains' starts, and place the chains there; on the CPU."""
+    assert plan.device == "cpu"  # elsewhere all chains run in lockstep, to their ends
     with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
         announce_compilation(hamiltonian.sample)
         target = build_target(plan, triplets)

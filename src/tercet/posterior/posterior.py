@@ -216,13 +216,14 @@ class Posterior(Maker):
     # --- inside -------------------------------------------------------------------------------
 
     def _fit_quietly(self, triplets: Triplets, begun: Begun | None = None) -> Self:
-        """Fit to answers already checked; chains that have begun go on."""
+        """Fit to answers already checked; chains of the same posterior that have begun go on."""
         settled = self.settle(len(triplets))
-        plan, weighed = settled._plan(), self.weigh(triplets)
+        plan = settled._plan()
+        _need_room_for(plan, triplets.n_objects)
         if begun is not None:
             drawn = go_on(begun, self.n_jobs, self.progress)
-            return self._keep(settled, plan, drawn, triplets, begun.entropy)
-        _need_room_for(plan, triplets.n_objects)
+            return self._keep(settled, begun.plan, drawn, triplets, begun.entropy)
+        weighed = self.weigh(triplets)
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
         # The weights tell how screens were treated; checkpoints of version 1 have no unit.
@@ -235,7 +236,7 @@ class Posterior(Maker):
         """Fit with the first draws of some of the chains, which `_fit_quietly` can continue."""
         settled = self.settle(len(triplets))
         plan = settled._plan()
-        _need_room_for(plan, triplets.n_objects)
+        _need_room_for(plan.beginning(sizes), triplets.n_objects)
         begun = begin(plan, self.weigh(triplets), entropy_of(self.random_state), self.n_jobs)
         drawn = go_on(begun, self.n_jobs, self.progress, sizes)
         self._keep(settled, plan.beginning(sizes), drawn, triplets, begun.entropy)

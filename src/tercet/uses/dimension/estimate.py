@@ -92,7 +92,7 @@ def estimate_dimension(
         For cross-validation, with n_components replaced; by default ``STE(penalty=0.25)``.
     posterior : Posterior, optional
         For leave-one-out, with its dimension replaced; by default the first 250 draws of two chains
-        of the recommended one with the same seed. Answers of one screen count as one choice, unless
+        of the recommended one. Answers of one screen count as one choice, unless
         its unit is "answer".
     bootstrap : Bootstrap, optional
         For the average uncertainty; by default ``Bootstrap.paper(STE())``.
@@ -128,20 +128,24 @@ def estimate_dimension(
     if isinstance(posterior, Posterior) and posterior.unit == "answer":
         warn_about_screens(answers, "are treated as independent here", "omit unit='answer'")
     settings = DimensionSettings(
-        dimensions,
-        estimator,
-        posterior,
-        bootstrap,
-        unit,
-        folds,
-        repeats,
-        level,
-        thorough,
-        n_jobs,
-        random_state,
-        progress,
+        dimensions=dimensions,
+        estimator=estimator,
+        posterior=posterior,
+        bootstrap=bootstrap,
+        unit=unit,
+        folds=folds,
+        repeats=repeats,
+        level=level,
+        thorough=thorough,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        progress=progress,
     )
     return find_dimension(answers, settings).estimate
+
+
+class TooFewAnswersError(InputError):
+    """The answers do not suffice to compare dimensions."""
 
 
 class DimensionSettings(NamedTuple):
@@ -162,7 +166,7 @@ class DimensionSettings(NamedTuple):
 
 
 class FoundDimension(NamedTuple):
-    """The estimate, and the chains begun for it in each dimension, if another may continue them."""
+    """The estimate, and the chains begun for it in each dimension if they may be continued."""
 
     estimate: DimensionEstimate
     begun: dict[int, Begun]
@@ -173,14 +177,14 @@ def find_dimension(
 ) -> FoundDimension:
     """As `estimate_dimension`, without warnings about the answers.
 
-    Unless the settings have a posterior, the first draws of the recommended one are used. If it is
-    given as ``whole``, it can go on in the dimension that was found.
+    Unless the settings have a posterior, the first draws of the recommended one are used, or those
+    of ``whole`` with its seed, which can then go on in the dimension that was found.
     """
     tried = check_dimensions(settings.dimensions, answers)
     entropy = entropy_of(settings.random_state)
-    posterior = whole or Posterior(2, random_state=entropy)
+    posterior = Posterior(2) if whole is None else whole
     if settings.posterior is not None:
-        posterior = settings.posterior
+        posterior, whole = settings.posterior, None
     makers = check_makers(settings, posterior, answers)
     for name, value, least in (("folds", settings.folds, 2), ("repeats", settings.repeats, 1)):
         if not is_count(value) or value < least:
@@ -192,13 +196,13 @@ def find_dimension(
     units = number_units(answers, unit)
     if int(units.max()) + 1 < settings.folds:
         smaller = "" if unit == "answer" else ", or a smaller unit such as unit='answer'"
-        raise InputError(
+        raise TooFewAnswersError(
             f"{int(units.max()) + 1} {unit}s cannot be split into {settings.folds} folds; use "
             f"fewer folds{smaller}."
         )
     count_threads(settings.n_jobs)
     weighed = makers.posterior.weigh(answers)
-    work = _Work(answers, weighed, units, makers, entropy, settings)
+    work = _Work(answers, weighed, units, makers, entropy, settings, whole is not None)
     splits = make_splits(units, int(settings.folds), int(settings.repeats), entropy)
     posteriors: dict[int, _Posterior] = {}
 
@@ -231,7 +235,7 @@ def find_dimension(
         answers.n_answers,
         decision.undecided_at,
     )
-    begun = {d: found.begun for d, found in posteriors.items() if found.begun and whole}
+    begun = {d: found.begun for d, found in posteriors.items() if found.begun is not None}
     return FoundDimension(estimate, begun)
 
 
@@ -243,7 +247,7 @@ class _Posterior(NamedTuple):
     r_hat: float
     agrees: bool  # whether the chains ended in the same maps
     uncertainty: Measured
-    begun: Begun | None  # if these were only their first draws
+    begun: Begun | None  # if somebody may continue them
 
 
 class _Work(NamedTuple):
@@ -255,6 +259,7 @@ class _Work(NamedTuple):
     makers: Makers
     entropy: int
     settings: DimensionSettings
+    goes_on: bool  # whether the posterior has a seed of its own, and may be continued
 
     @property
     def n_jobs(self) -> int | None:
@@ -286,11 +291,13 @@ def _leave_out(work: _Work, d: int) -> _Posterior:
     settings, begun = work.settings, None
     maker = work.makers.posterior.in_dimension(d)
     maker.set_params(n_jobs=work.n_jobs, progress=settings.progress)
+    if not work.goes_on:
+        rng = np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d))
+        maker.set_params(random_state=rng)
     if settings.posterior is None:
         begun = maker._begin_quietly(work.triplets, BEGINNING)
     else:
-        rng = np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d))
-        maker.set_params(random_state=rng)._fit_quietly(work.triplets)
+        maker._fit_quietly(work.triplets)
     ensemble = _without_stuck_chains(maker.ensemble_)
     found = leave_one_out(ensemble, work.weighed, work.units)
     uncertainty = _uncertainty(ensemble, work.n_jobs) if settings.thorough else NOTHING
@@ -298,7 +305,8 @@ def _leave_out(work: _Work, d: int) -> _Posterior:
     diagnostics = maker.diagnostics_
     assert diagnostics is not None  # there are enough draws
     agrees = diagnostics.n_chains == 1 or diagnostics.r_hat < R_HAT
-    return _Posterior(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty, begun)
+    kept = begun if work.goes_on else None
+    return _Posterior(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty, kept)
 
 
 def _without_stuck_chains(ensemble: Ensemble) -> Ensemble:
@@ -446,7 +454,7 @@ def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> lis
     if dimensions is None:
         tried = list(range(1, min(LARGEST, most) + 1))
         if len(tried) < 2:
-            raise InputError(
+            raise TooFewAnswersError(
                 f"{m} answers about {n} objects do not support even two dimensions; collect more."
             )
         return tried
