@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
-    from tercet.held_out import (
-        predict_held_out,
-    )
+    from tercet.held_out import predict_held_out
     from tercet.io import open_triplets, read_file, read_triplets, write_triplets
     from tercet.metrics import risk_coverage
     from tercet.posterior import DistancePrior, NormalPrior, Posterior

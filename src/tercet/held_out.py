@@ -1,4 +1,4 @@
-"""How well held-out answers are predicted, by refitting or by reweighting draws (PSIS)."""
+"""How well held-out answers are predicted, by refitting or reweighting draws; stacking weights."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ __all__ = [
     "HeldOut",
     "predict_held_out",
 ]
-
-Maker = Posterior | Bootstrap
 
 METHODS = ("loo", "kfold")
 _FOLDS = 1  # first key of seeds
@@ -107,7 +105,7 @@ class HeldOut(NamedTuple):
 
 
 def predict_held_out(
-    maker: Maker,
+    maker: Posterior | Bootstrap,
     answers: Any,
     *,
     method: str | None = None,
@@ -186,7 +184,7 @@ def predict_held_out(
 # --- inside -----------------------------------------------------------------------------------
 
 
-def _check_method(maker: Maker, method: str | None) -> str:
+def _check_method(maker: Posterior | Bootstrap, method: str | None) -> str:
     """The method, or the default; draws of an approximation cannot be reweighted."""
     can = isinstance(maker, Posterior) and maker.sampler != "laplace"
     if method is None:
@@ -201,7 +199,9 @@ def _check_method(maker: Maker, method: str | None) -> str:
     return method
 
 
-def _fit(maker: Maker, triplets: Triplets, seed: np.random.SeedSequence) -> Ensemble:
+def _fit(
+    maker: Posterior | Bootstrap, triplets: Triplets, seed: np.random.SeedSequence
+) -> Ensemble:
     """A new fit with the same settings, without warnings about the answers."""
     again = clone(maker).set_params(
         random_state=np.random.default_rng(seed), progress=False, checkpoint=None
@@ -210,7 +210,7 @@ def _fit(maker: Maker, triplets: Triplets, seed: np.random.SeedSequence) -> Ense
     return ensemble
 
 
-def _ensemble_of(maker: Maker, triplets: Triplets, entropy: int) -> Ensemble:
+def _ensemble_of(maker: Posterior | Bootstrap, triplets: Triplets, entropy: int) -> Ensemble:
     """The draws of the maker, fitted now where it is not."""
     ensemble: Ensemble | None = getattr(maker, "ensemble_", None)
     if ensemble is None:
@@ -224,7 +224,12 @@ def _ensemble_of(maker: Maker, triplets: Triplets, entropy: int) -> Ensemble:
 
 
 def _by_folds(
-    maker: Maker, triplets: Triplets, units: Index, k: int, entropy: int, progress: bool | None
+    maker: Posterior | Bootstrap,
+    triplets: Triplets,
+    units: Index,
+    k: int,
+    entropy: int,
+    progress: bool | None,
 ) -> tuple[Floats, bool]:
     """Probability of each row (m,) by maps of the other folds; whether there is a likelihood."""
     folds = deal(units, k, np.random.default_rng(seed_for(entropy, _FOLDS)))

@@ -7,9 +7,7 @@ import pytest
 
 from tercet.analysis import cautions
 from tercet.answers.repeats import NoiseCeiling
-from tercet.held_out import (
-    HeldOut,
-)
+from tercet.held_out import HeldOut
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension.evidence import NOTHING, DimensionEstimate, DimensionRow, Measured

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
-from tercet.held_out import (
-    HeldOut,
-)
+from tercet.held_out import HeldOut
 from tercet.io.reading import Reading
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.text import counted

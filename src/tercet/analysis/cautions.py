@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from tercet.answers.repeats import NoiseCeiling
-from tercet.held_out import (
-    HeldOut,
-)
+from tercet.held_out import HeldOut
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.text import counted, joined, percent
 from tercet.uses.compare.comparison import LackOfFit

@@ -30,10 +30,7 @@ from tercet.answers.triplets import Triplets, as_triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, DataWarning, InputError, recorded
-from tercet.held_out import (
-    HeldOut,
-    predict_held_out,
-)
+from tercet.held_out import HeldOut, predict_held_out
 from tercet.io import read_file
 from tercet.io.reading import Reading
 from tercet.posterior import Posterior
@@ -59,8 +56,6 @@ from tercet.uses.scale import GoodnessOfFit, PerceptualScale, goodness_of_fit, p
 from tercet.uses.scale.scale import order_of, renumber
 
 __all__ = ["analyse", "describe_objects"]
-
-Maker = Posterior | Bootstrap
 
 KINDS = ("posterior", "bootstrap", "scale")
 SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
@@ -230,7 +225,7 @@ def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
     return "posterior", "it was the best calibrated in simulations and on people's answers"
 
 
-def make_maker(kind: str, d: int, settings: Settings) -> Maker:
+def make_maker(kind: str, d: int, settings: Settings) -> Posterior | Bootstrap:
     """The ensemble maker: the recommended model in d dimensions."""
     maker = Posterior if kind == "posterior" else Bootstrap
     return maker(
@@ -277,7 +272,9 @@ def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
     return _Made(ensemble, note, estimate, chains, held_out, fit, undecided=undecided)
 
 
-def _predict(maker: Maker, triplets: Triplets, settings: Settings) -> HeldOut | None:
+def _predict(
+    maker: Posterior | Bootstrap, triplets: Triplets, settings: Settings
+) -> HeldOut | None:
     """Predict held-out answers; None if there are too few to hold some out."""
     if int(number_units(triplets).max()) + 1 < 2 * FOLDS:
         return None

@@ -124,7 +124,6 @@ LARGEST_TOTAL, LEAST_WEIGHT = 2**31, 1e-30
 LARGEST_INDEX = 2**31 - 2
 
 Array = NDArray[Any]
-BoolArray = NDArray[np.bool_]
 Where = Callable[[int], str]
 
 

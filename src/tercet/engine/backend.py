@@ -1,4 +1,4 @@
-"""Running many fits: on threads of this process, or on a chosen joblib backend."""
+"""Many calls of one function: on threads of this process, or on a chosen joblib backend."""
 
 from __future__ import annotations
 

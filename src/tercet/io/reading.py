@@ -1,4 +1,4 @@
-"""A format, the options of its reader, and what was read: `Format`, `Options`, `Reading`."""
+"""A format, the options of its reader, and what was read: `Format`, `ReadOptions`, `Reading`."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def build(
         The trials, with their places in the file.
     cells : (m, 3) or (m, 4) array
         The comparisons, by number or by name.
-    options : Options
+    options : ReadOptions
     beside : Beside
         Observers, screens, weights and times of every trial.
     rows : int
@@ -211,7 +211,7 @@ class Trials(NamedTuple):
         objects : Cells
             Anchor, near and far of every trial. If near or far is the anchor itself, this is a
             catch trial.
-        options : Options
+        options : ReadOptions
         names : iterable of str, optional
             Names in the order of the file; those without answers are left out.
         times : Times, optional

@@ -1,4 +1,4 @@
-"""Figure 2: errors and uncertainties by dimension (2a), noise (2b) and number of triplets (2c)."""
+"""Figure 2: errors and uncertainties by noise (2b) and number of triplets (2c), and its panels."""
 
 from __future__ import annotations
 

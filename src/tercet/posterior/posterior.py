@@ -1,4 +1,4 @@
-"""Posterior: draw embeddings given the answers and a prior (paper, section 3.1)."""
+"""Posterior: draw embeddings given the answers and a prior (paper, section 3.1); its maximum."""
 
 from __future__ import annotations
 
@@ -46,19 +46,6 @@ UNITS = (None, "screen", "answer")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # on a GPU, where all chains adapt together
 MANY_CHAINS = 64  # from here on device="auto" uses a GPU
-
-
-def _need_room_for(plan: Plan, n_objects: int) -> None:
-    """Raise if the draws would not fit into memory."""
-    count = plan.n_chains * plan.n_samples
-    if not isinstance(plan.prior, DistancePrior):
-        need_room(n_objects, plan.n_components, count)
-        return
-    need_memory(
-        (3 * count + 6) * n_objects**2,
-        f"{count} matrices of all distances of {n_objects} objects",
-        "use fewer of them (n_samples, n_chains), or a NormalPrior, which needs no matrices",
-    )
 
 
 class Posterior(Maker):
@@ -386,6 +373,19 @@ class Posterior(Maker):
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _need_room_for(plan: Plan, n_objects: int) -> None:
+    """Raise if the draws would not fit into memory."""
+    count = plan.n_chains * plan.n_samples
+    if not isinstance(plan.prior, DistancePrior):
+        need_room(n_objects, plan.n_components, count)
+        return
+    need_memory(
+        (3 * count + 6) * n_objects**2,
+        f"{count} matrices of all distances of {n_objects} objects",
+        "use fewer of them (n_samples, n_chains), or a NormalPrior, which needs no matrices",
+    )
 
 
 # --- the maximum of the posterior, from which a bootstrap takes its parameters ------------------

@@ -1,1 +1,1 @@
-"""What an ensemble is for (paper, section 4): one file for each use."""
+"""What an ensemble is for (paper, section 4): a file or folder for each use."""

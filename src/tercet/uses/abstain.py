@@ -1,4 +1,4 @@
-"""Predict, or abstain: risk against coverage, and a threshold with a guaranteed error rate."""
+"""Predict, or abstain: a threshold with a bound on the error rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the answers that need no embedding."""
+"""Checks of the answers, before any map is interpreted."""
 
 from tercet.answers.repeats import Disagreement, Repeats
 from tercet.uses.quality.check import AnswerCheck, check_answers

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
-from tercet.bootstrap.resampling import find_units
+from tercet.bootstrap.resampling import UNITS, find_units
 from tercet.embedder import Embedder, is_count, is_number
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError, recorded
@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 UNCERTAINTIES = ("bootstrap", "parametric", "posterior")
-UNITS = ("answer", "observer", "screen")
 ENOUGH = 5  # observers, from which on a bootstrap resamples them
 SAMPLES = 2000  # of the signed-difference model, by default: about a second for 5 000 answers
 
