@@ -1,6 +1,6 @@
 """
-Calibration: do the probabilities hold?
-=======================================
+Calibration: are the probabilities right?
+=========================================
 
 `plot_reliability` shows the share of comparisons that are true against their stated probability. On
 the diagonal, comparisons called 80 % certain are true in 80 % of cases. Above it a method is

@@ -192,7 +192,7 @@ def test_observers_who_differ_are_in_the_box():
     triplets = Triplets(np.concatenate(parts), observers=np.repeat(np.arange(6), 200))
     told = quick(reading(triplets), dimension=2, uncertainty="bootstrap")
     (said,) = (caution for caution in told.cautions if "people" in caution)
-    assert "apply to these 6 people: for other people intervals are wider" in said
+    assert "apply to these 6 people; for people in general, resample whole observers" in said
     assert "A permutation test of differences between observers gave p" in told.methods
 
 
@@ -363,7 +363,7 @@ def test_as_many_questions_are_suggested_as_are_left():
 
 def test_a_dimension_that_nobody_chose_is_not_said_to_be_chosen():
     few = quick(reading(Triplets(asked(8), n_objects=N)))
-    assert "in advance" not in few.methods
+    assert "was set to" not in few.methods
     assert "could not be estimated" in few.methods
     assert "unit=" not in " ".join(summary(few))
 

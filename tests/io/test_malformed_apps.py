@@ -292,12 +292,12 @@ CASES = [
     Case(
         "no map",
         PSYCHOPY + PSYCHOPY_ROW,
-        "name the column of the 'anchor', such as columns anchor=probe",
+        "say which column is the 'anchor': --columns anchor=probe",
     ),
     Case(
         "half a map",
         PSYCHOPY + PSYCHOPY_ROW,
-        "name the column of the 'left'",
+        "say which column is the 'left'",
         columns={"anchor": "probe"},
     ),
     Case(

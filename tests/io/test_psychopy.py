@@ -97,7 +97,7 @@ def test_without_a_map_the_error_shows_one(save):
     with pytest.raises(InputError) as caught:
         read_file(save(table("left")))
     message = str(caught.value)
-    assert "name the column of the 'anchor'" in message
+    assert "say which column is the 'anchor': --columns anchor=probe" in message
     assert "response=key_resp.keys" in message
     assert "'probe', 'imgL', 'imgR'" in message
 

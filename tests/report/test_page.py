@@ -248,7 +248,7 @@ def test_of_observers_with_few_answers_nothing_is_claimed(by_many):
     assert "cannot tell" in {each.verdict for each in by_many.check.observers}
     read = Read(page(by_many))
     assert "guessed cannot be determined" in read.text
-    assert "No observer looks like guessing" not in read.text
+    assert "No observer appears to guess" not in read.text
 
 
 def test_why_there_is_no_ceiling_is_told_as_it_is(analysis):
@@ -273,13 +273,13 @@ def unsettled(analysis):
 
 
 def test_nothing_is_certain_where_the_chains_did_not_agree(analysis, unsettled):
-    why = "Provisional: the chains did not agree (R-hat 2.90, should be below 1.05)."
+    why = "Provisional: the chains did not converge (R-hat 2.90, should be below 1.05)."
     settled, doubtful = (
         Read(page(each)).text.replace("\u00a0", " ") for each in (analysis, unsettled)
     )
     assert why in doubtful
     assert "A map of 12 objects, provisional" in doubtful
-    assert "This cannot be stated, because the chains did not agree" in doubtful
+    assert "This cannot be stated, because the chains did not converge" in doubtful
     for claim in (
         "Most certain",
         "are more than 95 % certain",

@@ -574,7 +574,7 @@ def test_nothing_is_decided_by_chains_that_did_not_converge(monkeypatch):
     assert found.undecided_at in found.disagreeing
     assert all(row.agrees is False for row in found.rows if not math.isnan(row.r_hat))
     best = max(row.accuracy.value for row in found.rows)
-    assert "of 1 to 3 dimensions predict held-out answers best" in found.reason
+    assert "Of 1 to 3 dimensions, cross-validation, which needs no chains, favours" in found.reason
     assert f"({best:.1%} ±" in found.reason
     shown = str(found)
     assert shown.startswith("Not decided. ")

@@ -308,8 +308,8 @@ def words(**changes):
 
 def test_sentences():
     assert words() == (
-        "About 1 300 answers (between 1 100 and 1 500) are needed for a map that has 90 % of all "
-        "comparisons right; half of such experiments then reach it."
+        "About 1 300 answers (between 1 100 and 1 500) are needed for a map that gets 90 % of all "
+        "comparisons right; with that many, half of such experiments reach the target."
     )
     assert "and more than 1 400)" in words(needed=Needed(1283, 1107, None))
     assert words(needed=Needed(700, 700, 700)).startswith("700 answers or fewer are enough")

@@ -132,7 +132,8 @@ def about_part(estimate: DimensionEstimate | None, n_answers: int) -> str:
         return ""
     return (
         f"To save time, the number of dimensions was chosen with {estimate.n_answers} of the "
-        f"{n_answers} answers, drawn at random. All answers might support more dimensions."
+        f"{n_answers} answers, drawn at random. The full set of answers might support more "
+        "dimensions."
     )
 
 
@@ -177,7 +178,7 @@ def about_calibration(found: HeldOut | None) -> str:
     if found is None or is_calibrated(found):
         return ""
     return (
-        "The stated probabilities do not hold: they differ from observed frequencies "
+        "The probabilities are not calibrated: they differ from observed frequencies "
         f"{describe_calibration(found)}. Overall they are "
         f"{'overconfident' if is_overconfident(found) else 'underconfident'}."
     )

@@ -21,6 +21,7 @@ def methods(analysis: Analysis) -> str:
     counts = analysis.check.counts
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     kind = "quadruplet comparisons" if analysis.triplets.is_quadruplets else "triplet comparisons"
+    kind += f" of {counted(counts.objects, 'object')}"
     if analysis.triplets.shares_screens and counts.screens is not None:
         kind += f" from {counted(counts.screens, 'screen')}"
     left = "".join(
@@ -35,20 +36,27 @@ def methods(analysis: Analysis) -> str:
     return " ".join(
         part
         for part in (
-            f"We analysed {counted(counts.answers, 'answer')} to {kind}{who} about "
-            f"{counted(counts.objects, 'object')} with tercet {analysis.versions['tercet']} "
-            f"(seed {analysis.settings.seed}).{left}",
+            f"We analysed {counted(counts.answers, 'answer')}{who} to {kind} with tercet "
+            f"{analysis.versions['tercet']} (seed {analysis.settings.seed}).{left}",
             _methods_dimension(analysis),
             _methods_maker(analysis),
             _methods_observers(analysis),
             _methods_fit(analysis),
             _methods_comparisons(analysis),
-            f"{'Ellipses and intervals' if analysis.n_components > 1 else 'Intervals'} contain "
-            f"{percent(analysis.settings.level)} of the distribution of the draws and, like all "
-            "probabilities, are conditional on the model.",
+            _methods_intervals(analysis),
             _methods_versions(analysis),
         )
         if part
+    )
+
+
+def _methods_intervals(analysis: Analysis) -> str:
+    shown = "Ellipses (normal approximation) and intervals"
+    drawn = "draws" if analysis.kind == "posterior" else "bootstrap samples"
+    return (
+        f"{shown if analysis.n_components > 1 else 'Intervals'} contain "
+        f"{percent(analysis.settings.level)} of the {drawn} and, like all probabilities, are "
+        "conditional on the model."
     )
 
 
@@ -57,7 +65,7 @@ def _methods_dimension(analysis: Analysis) -> str:
     if analysis.kind == "scale":
         return ""
     if analysis.settings.dimension is not None:
-        return f"The number of dimensions was set to {d} in advance."
+        return f"The number of dimensions was set to {d}."
     if estimate is None:
         return analysis.dimension_note
     tried = [row.dimension for row in estimate.rows]
@@ -90,9 +98,9 @@ def _methods_maker(analysis: Analysis) -> str:
         unit, model = settings["unit"], settings["estimator"]
         return (
             "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011; p(near) = "
-            "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) by maximum a posteriori with a standard "
-            f"normal prior over positions, with β = {model['exponent']:.3g} and μ = "
-            f"{model['mu']:.3g} fixed at the maximum of the posterior of all answers. Uncertainty "
+            "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) by maximum a posteriori estimation with a "
+            f"standard normal prior over positions, with β = {model['exponent']:.3g} and μ = "
+            f"{model['mu']:.3g} fixed at their estimates from all answers. Uncertainty "
             f"was estimated from {analysis.ensemble.n_samples} bootstrap samples of {unit}s, "
             f"aligned by Procrustes analysis.{screens}"
         )
@@ -136,13 +144,13 @@ def _methods_observers(analysis: Analysis) -> str:
 def _methods_comparisons(analysis: Analysis) -> str:
     """How the probability of a comparison was computed (Lohaus et al., section 3.2)."""
     if default_method(len(thin(analysis.ensemble))) == "vote":
-        how = "is the share of draws in which this holds"
+        how = "was the share of draws in which this held"
     else:
         how = (
             "was computed from a normal distribution with the mean and the standard deviation of "
             "the difference of the two distances over the samples"
         )
-    return f"The probability that one distance is smaller than another {how} (Lohaus et al.)."
+    return f"The probability that one distance is smaller than another {how} (Lohaus et al., 2019)."
 
 
 def _methods_fit(analysis: Analysis) -> str:
@@ -179,7 +187,7 @@ def _methods_versions(analysis: Analysis) -> str:
         for name, number in analysis.versions.items()
         if name != "tercet"
     )
-    return f"Computed with {others}."
+    return f"Computations used {others}."
 
 
 def results(analysis: Analysis) -> str:
@@ -226,7 +234,7 @@ def results(analysis: Analysis) -> str:
 def citations(analysis: Analysis) -> list[str]:
     """The references of the methods paragraph."""
     works = [
-        "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings.",
+        "Lohaus, Hennig, von Luxburg. Uncertainty estimates for ordinal embeddings. 2019.",
     ]
     if analysis.kind != "scale":
         works.append(

@@ -31,7 +31,8 @@ def provisional(analysis: Analysis) -> str:
     chains, estimate = analysis.diagnostics, analysis.dimension
     if chains is not None and not chains.agree:
         return (
-            f"the chains did not agree (R-hat {chains.r_hat:.2f}, should be below {chains.limit})"
+            f"the chains did not converge (R-hat {chains.r_hat:.2f}, should be below "
+            f"{chains.limit})"
         )
     if estimate is not None and estimate.undecided_at is None:
         return "held-out answers are predicted at chance level"
@@ -70,7 +71,7 @@ def _about_map(analysis: Analysis) -> str:
     if not analysis.is_provisional and analysis.n_components > 1:
         variance = analysis.ensemble.point_mean().var(axis=0)
         share = percent(variance[0] / variance.sum())
-        said.append(f"{share} of the spread is along the first dimension.")
+        said.append(f"{share} of the variance is along the first dimension.")
     return " ".join(part for part in said if part)
 
 
@@ -157,13 +158,13 @@ def _about_held_out(analysis: Analysis) -> str:
             f"{percent(high)}), for comparisons like the repeated ones"
             f"{blind if analysis.check.counts.observers != 1 else ''}."
         )
-    how = "The probabilities hold"
+    how = "The probabilities are calibrated"
     if held_out.calibration_error > held_out.calibration_limit:
-        how = "The probabilities nearly hold"
+        how = "The probabilities are nearly calibrated"
     if held_out.calibration_error > CLOSE:
         how = "There are too few answers to check the probabilities closely"
     if not is_calibrated(held_out):
-        how = "The probabilities do not hold"
+        how = "The probabilities are not calibrated"
     return (
         f"{said}{explain_above_ceiling(analysis)} {how}: they differ from observed frequencies "
         f"{describe_calibration(held_out)}."

@@ -26,10 +26,10 @@ from tercet.cli.output import describe_map, emit, save_map
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet bootstrap answers.csv -o map.npz               200 resamples, the recommended model
-tercet bootstrap answers.csv --model soe              any other model
-tercet bootstrap answers.csv --unit observer          resample observers: does it hold for others?
-tercet bootstrap answers.csv --paper --csv            settings of the paper; points as CSV
+tercet bootstrap answers.csv -o map.npz           200 resamples, the recommended model
+tercet bootstrap answers.csv --model soe          any other model
+tercet bootstrap answers.csv --unit observer      resample observers: what holds for other people?
+tercet bootstrap answers.csv --paper --csv        settings of the paper; points as CSV
 """
 
 

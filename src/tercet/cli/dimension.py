@@ -34,9 +34,9 @@ def add_to(commands: Any) -> None:
         run,
         help="how many dimensions the answers need, with the evidence",
         description=(
-            "Measure the evidence for each dimension and recommend one, or say that the answers do "
-            "not decide. The evidence is the prediction of held-out answers, by cross-validation "
-            "and leave-one-out."
+            "Weigh the evidence for each number of dimensions and recommend one, or say that the "
+            "answers do not decide. The evidence is the prediction of held-out answers, by "
+            "cross-validation and leave-one-out."
         ),
         examples=EXAMPLES,
     )

@@ -253,9 +253,11 @@ def describe_map(
     expected, of = expected_error(ensemble, options.seed)
     problems = problems_of(ensemble)
     doubt = ", but the chains have not converged" if problems else ""
+    source = ensemble.provenance.get("source")
+    many = counted(ensemble.n_samples, "replicate" if source == "bootstrap" else "draw")
     text = [
         f"A map of {ensemble.n_objects} objects in "
-        f"{counted(ensemble.n_components, 'dimension')}: {ensemble.n_samples} draws.",
+        f"{counted(ensemble.n_components, 'dimension')}: {many}.",
         *sentences,
         f"Average uncertainty {expected:.4f}: {expected:.1%} of {of} are expected to be wrong"
         f"{doubt}.",

@@ -90,7 +90,8 @@ def add_to(commands: Any) -> None:
         "--target",
         type=positive,
         metavar="X",
-        help="of the measure (default: accuracy 0.9, sure 0.7, radius 0.2, agreement 0.8)",
+        help="target value of the measure (default: accuracy 0.9, sure 0.7, radius 0.2, "
+        "agreement 0.8)",
     )
     parser.add_argument(
         "--assurance",
@@ -109,7 +110,8 @@ def add_to(commands: Any) -> None:
         "--limit",
         type=count,
         metavar="N",
-        help="most answers to try (default: 50 n log2 n, or 8 times the pilot's if more)",
+        help="maximum number of answers to try (default: 50 n log2 n, or 8 times the pilot's "
+        "if more)",
     )
     parser.add_argument(
         "--repeats",

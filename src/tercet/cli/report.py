@@ -26,7 +26,7 @@ __all__ = ["add_to", "run"]
 
 EXAMPLES = """
 tercet report answers.csv -o report.html        one page, to open or share
-tercet report answers.csv --dim 2 -o results/   a folder with page, pictures, tables and maps
+tercet report answers.csv --dim 2 -o results/   a folder with page, figures, tables and maps
 tercet report answers.csv --dimensions 1-12     if 6, the default maximum, may be too few
 tercet report answers.csv --columns anchor=probe,near=chosen,far=other -o report.html
 tercet report answers.csv --groups groups.csv --pictures stimuli -o report.html
@@ -73,7 +73,7 @@ def add_to(commands: Any) -> None:
         type=share_of_one,
         default=0.95,
         metavar="P",
-        help="level of the ellipses, and from which a comparison is certain (default: 0.95)",
+        help="level of the ellipses; comparisons above it are called certain (default: 0.95)",
     )
     parser.add_argument(
         "--questions",
@@ -100,7 +100,7 @@ def add_to(commands: Any) -> None:
         "--out",
         type=output_place,
         metavar="PATH",
-        help="a file ending in .html, or a folder for page, pictures, tables and maps "
+        help="a file ending in .html, or a folder for page, figures, tables and maps "
         "(default: the name of FILE, ending in .html)",
     )
     add_effort(parser)

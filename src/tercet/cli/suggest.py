@@ -31,7 +31,7 @@ __all__ = ["add_to", "run"]
 
 EXAMPLES = """
 tercet suggest map.npz --answers answers.csv -k 20 -o next.csv   for the experiment
-tercet suggest map.npz --strategy uncertainty --per-anchor 2     the paper's, spread over anchors
+tercet suggest map.npz --strategy uncertainty --per-anchor 2     the paper's criterion, spread out
 tercet suggest --strategy random --objects 30 -k 200             first questions, without a map
 """
 
@@ -47,8 +47,8 @@ def add_to(commands: Any) -> None:
             "Suggest the most informative comparisons, best first: is the anchor closer to one or "
             "to other? The order of one and other has no meaning; shuffle left and right in the "
             "experiment. This helps once a posterior map is roughly known. Before that, ask at "
-            "random (--strategy random), for which the answers so far, or the number or names of "
-            "the objects, suffice."
+            "random (--strategy random), which needs only the answers so far, or the number or "
+            "names of the objects."
         ),
         examples=EXAMPLES,
     )
@@ -66,7 +66,7 @@ def add_to(commands: Any) -> None:
         help="answers so far, whose comparisons are not suggested again",
     )
     parser.add_argument(
-        "--pending", type=input_file, metavar="FILE", help="comparisons already being asked"
+        "--pending", type=input_file, metavar="FILE", help="comparisons asked but not yet answered"
     )
     parser.add_argument(
         "-k",
@@ -89,7 +89,7 @@ def add_to(commands: Any) -> None:
         "--per-anchor",
         type=count,
         metavar="N",
-        help="most comparisons with one anchor (default: twice an even share for "
+        help="maximum number of comparisons per anchor (default: twice an even share for "
         "mutual_information and information_gain, else no limit)",
     )
     parser.add_argument(

@@ -173,7 +173,7 @@ def _advice(file: InputFile, options: ReadOptions, error: UnknownColumnsError) -
             which = f", where {UNKNOWN} is the column of the anchor"
             return f"Likely: columns={columns!r}{which if unclear else ''}."
     return (
-        "Rename them, or map them with columns, on the command line --columns "
+        "Rename them, or say which is which (in Python: columns={'anchor': …, …}): --columns "
         "anchor=…,near=…,far=… (for choices between sides, anchor=…,left=…,right=…,response=…)."
     )
 

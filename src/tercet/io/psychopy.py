@@ -81,8 +81,9 @@ def _place(table: Cells, word: str, titles: list[str], title: str) -> int:
         theirs = [title for title in titles if title and not _is_own(title.lower())]
         raise InputError(
             f"{table.path}: this is {title}, whose columns are named by the experimenter; "
-            f"name the column of the {word!r}, such as columns {_EXAMPLE}. If one column has the "
-            "stimulus that was chosen and another the one that was not, they are near and far. "
+            f"say which column is the {word!r}: --columns {_EXAMPLE} (in Python: "
+            "columns={'anchor': 'probe', …}). If one column has the stimulus that was chosen and "
+            "another the one that was not, they are near and far. "
             f"Columns found: {listed(theirs, 30)}."
         )
     return place

@@ -76,7 +76,7 @@ def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
         best = ""
         if ceiling is not None:
             low, high = (f"{100 * end:.0f}" for end in ceiling.accuracy_interval)
-            best = f"; the noise ceiling of repeated ones is between {low} and {high} %"
+            best = f"; the noise ceiling for repeated comparisons is {low} to {high} %"
         share = f"{100 * held_out.accuracy:.0f} %"
         yield share, f"of held-out answers predicted correctly{best}"
 

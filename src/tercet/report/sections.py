@@ -137,7 +137,7 @@ def _how_to_read(analysis: Analysis) -> str:
         "if the model and the number of dimensions are right"
     )
     if not analysis.chains_agree:
-        contains = f"contains {level} of the draws, which do not agree"
+        contains = f"contains {level} of the draws, but the chains disagree"
     if analysis.scale is not None:
         return (
             f"The perceived value of each stimulus, with {level} intervals from "
@@ -148,7 +148,7 @@ def _how_to_read(analysis: Analysis) -> str:
         return (
             f"A point is the mean position of an object over {draws}; its line {contains}. Only "
             "the order and the ratios of distances are meaningful: the scale may be reflected, "
-            "shifted and stretched."
+            "shifted and rescaled."
         )
     certain = "" if analysis.is_provisional else ": see below which comparisons are certain"
     seen = f"Two of {d} dimensions are shown, at first those with the largest spread. "
@@ -157,7 +157,7 @@ def _how_to_read(analysis: Analysis) -> str:
         f"{seen if d > 2 else ''}A point is the mean position of an object over {draws}; its "
         f"ellipse{shown} {contains}. Overlap of two ellipses is not a test{certain}. Objects that "
         "are close on the map were judged similar. The map may be rotated, reflected, shifted and "
-        "stretched: its axes have no names and no units."
+        "rescaled: its axes have no names and no units."
     )
 
 
@@ -308,7 +308,7 @@ def _comparisons(analysis: Analysis) -> Section:
             "the opposite: slips, people who see it differently, or a map that is too simple."
         )
         contested = _facts(certain.contested, analysis, "so")
-        context["lists"].append(("Answered against the map", why, contested))
+        context["lists"].append(("Contested", why, contested))
     return Section("comparisons", title, intro, context)
 
 
@@ -331,14 +331,14 @@ def _facts(claims: Iterable[CertainComparison], analysis: Analysis, so: str) -> 
 
 
 def _trust(analysis: Analysis) -> Section:
-    """Whether the probabilities hold, and whether the model fits."""
+    """Whether the probabilities are calibrated, and whether the model fits."""
     said, held_out = [], analysis.held_out
     if held_out is not None:
         said.append(
             f"Held-out answers were predicted ({held_out.how}). Stated probabilities differ from "
-            f"observed frequencies {describe_calibration(held_out)}. This is about what people "
-            "answer, which noise keeps from ever being certain; the certainty of what is true is "
-            "another question."
+            f"observed frequencies {describe_calibration(held_out)}. This concerns what people "
+            "will answer, which noise always leaves uncertain; how certain the map is of the truth "
+            "is a separate question."
         )
     elif analysis.kind != "scale":
         said.append("There are too few answers to hold some out and predict them.")
@@ -347,8 +347,8 @@ def _trust(analysis: Analysis) -> Section:
     context = {
         "is_scale": analysis.kind == "scale",
         "caption": (
-            "Of the answers predicted with 80 % confidence, 80 % should be correct. On the "
-            "diagonal the probabilities hold; below it they are overconfident, above it "
+            "Of the predictions made with 80 % confidence, 80 % should be correct. On the "
+            "diagonal the probabilities are calibrated; below it they are overconfident, above it "
             "underconfident. Larger dots stand for more answers."
         ),
         "fit": Table(
@@ -518,7 +518,7 @@ def _observers(analysis: Analysis) -> Section:
         whom = "any of them" if unknown == len(check.observers) else f"{unknown} of them"
         said.append(f"Whether {whom} guessed cannot be determined.")
     elif not flagged:
-        said.append("No observer looks like guessing or like answering the other way round.")
+        said.append("No observer appears to guess or to reverse the answers.")
     if check.catch_trials:
         said.append(f"{check.catch_passed} of {check.catch_trials} catch trials were passed.")
     caption = (

@@ -402,9 +402,9 @@ def _without_chains(rows: list[DimensionRow]) -> str:
     first, best = rows[0], max(rows, key=lambda row: row.accuracy.value)
     beside = "" if best is first else f", against {first.accuracy.value:.1%} in {first.dimension}"
     return (
-        f" In cross-validation, which needs no chains, {best.dimension} of {first.dimension} to "
-        f"{rows[-1].dimension} dimensions predict held-out answers best "
-        f"({best.accuracy.value:.1%} ± {best.accuracy.error:.1%}{beside})."
+        f" Of {first.dimension} to {rows[-1].dimension} dimensions, cross-validation, which needs "
+        f"no chains, favours {best.dimension} ({best.accuracy.value:.1%} ± "
+        f"{best.accuracy.error:.1%} of held-out answers correct{beside})."
     )
 
 

@@ -133,7 +133,7 @@ class AnswerPlan:
         return (
             f"About {_grouped(_round(value, round))} {more}answers (between "
             f"{_grouped(_round(low or 0, math.floor))} and {until}) are needed for {wanted}; "
-            f"{self._share()} of such experiments then reach it."
+            f"with that many, {self._share()} of such experiments reach the target."
         )
 
     @property

@@ -218,7 +218,7 @@ class Measure(NamedTuple):
 
 MEASURES = {
     "accuracy": Measure(
-        accuracy, 0.9, 0.5, 1.0, False, "a map that has {} of all comparisons right"
+        accuracy, 0.9, 0.5, 1.0, False, "a map that gets {} of all comparisons right"
     ),
     "sure": Measure(sure, 0.7, 0.0, 1.0, False, "a map that is certain of {} of all comparisons"),
     "radius": Measure(

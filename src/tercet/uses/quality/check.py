@@ -149,8 +149,8 @@ class AnswerCheck:
         How many answers of an observer it takes to detect guessing with probability 80 %; ∞ if
         the typical observer is predicted at chance level.
     differences : ObserverDifferences or None
-        A test of whether observers differ from each other, without those who look like guessing or
-        answering the other way round; None if it is impossible.
+        A test of whether observers differ from each other, without those who appear to guess or
+        to reverse their answers; None if it is impossible.
     no_differences : str
         Why it is impossible; otherwise empty.
     catch_trials, catch_passed : int
@@ -280,8 +280,8 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
         for who, kind in asked
     ]
     said.append(
-        f"Pairs of answers to the same comparison that differ: {' and '.join(rates)}; guessing "
-        "would give 50 %."
+        f"Share of pairs of answers to the same comparison that differ: {' and '.join(rates)}; "
+        "guessing would give 50 %."
     )
     same = repeats.between_same
     if repeats.own_ceiling is not None and same and same.pairs and same != repeats.between:
@@ -336,8 +336,8 @@ def _about_observers(found: AnswerCheck) -> list[str]:
             )
         kinds = [
             (FOLLOWS, "above chance"),
-            (GUESSING, "like guessing"),
-            (REVERSED, "the other way round"),
+            (GUESSING, "possibly guessing"),
+            (REVERSED, "reversed"),
             (CANNOT_TELL, "cannot tell"),
         ]
         counted = [(sum(o.verdict == kind for o in observers), word) for kind, word in kinds]
@@ -420,19 +420,19 @@ def find_warnings(found: AnswerCheck) -> list[str]:
         said.append(
             "Observers differ from each other more than chance explains "
             f"({_p(found.differences)}). Results from all answers together apply to these "
-            f"{found.counts.observers} people: for other people intervals are wider, unless whole "
-            "observers are resampled."
+            f"{found.counts.observers} people; for people in general, resample whole observers, "
+            "which gives wider intervals."
         )
     return said + _about_flags(found.observers) + _about_the_unclear(found)
 
 
 def _about_flags(observers: Sequence[ObserverCheck]) -> list[str]:
-    without = "Make the map with and without them, and report what you left out."
+    without = "Make the map with and without them, and report both."
     found = {
         GUESSING: "Possible guessing: answers predicted at chance level, clearly below a typical "
         f"observer: {{who}}. {without}",
-        REVERSED: "Answers the other way round, predicted below chance level: {who}. Check whether "
-        "the question was misunderstood, or whether near and far are swapped in the file.",
+        REVERSED: "Reversed answers, predicted below chance level: {who}. Check whether the "
+        "question was misunderstood, or whether near and far are swapped in the file.",
         FAILED_CATCH: f"More than 20 % of catch trials failed: {{who}}. {without}",
         TOO_FAST: f"Very fast, less than 1 s per answer on average: {{who}}. {without}",
     }
