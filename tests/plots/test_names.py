@@ -121,6 +121,14 @@ def test_on_a_line_names_cover_no_interval(n):
                            for b in found)  # fmt: skip
 
 
+@pytest.mark.parametrize("n", [3, 9, 20])
+def test_on_a_line_the_last_row_has_room_for_its_name(n):
+    ax = plot_map(ensemble(n, 1))  # in a figure of its own, as high as it needs
+    rows = [line for line in ax.lines if line.get_gid().startswith("ellipse-")]
+    lowest = min(ax.transData.transform(line.get_xydata())[0, 1] for line in rows)
+    assert lowest - ax.bbox.y0 > 0.4 * max(box.height for box in boxes(ax))
+
+
 def test_on_a_line_without_intervals_names_stand_above():
     ax = drawn(np.arange(12.0)[:, None], [f"name {i}" for i in range(12)])
     assert len(ax.texts) == 12

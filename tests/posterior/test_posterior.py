@@ -225,9 +225,20 @@ def test_the_papers_settings():
     assert tc.Posterior.paper(tc.STE(2), n_samples=20, n_chains=3).n_chains == 3
 
 
-def test_the_paper_starts_at_the_maximum_of_the_likelihood(monkeypatch):
-    samplers, run = [], draw.run_chains
-    monkeypatch.setattr(draw, "run_chains", lambda *a: samplers.append(a[0]) or run(*a))
+@pytest.fixture
+def samplers(monkeypatch):
+    """The samplers of all runs in a test."""
+    used, run = [], draw.run_chains
+    monkeypatch.setattr(draw, "run_chains", lambda *a: used.append(a[0]) or run(*a))
+    return used
+
+
+def answers_without_a_contradiction():
+    points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
+    return tc.simulate.noisy_triplets(points, 60, random_state=0)
+
+
+def test_the_paper_starts_at_the_maximum_of_the_likelihood(samplers):
     tc.Posterior.paper(tc.STE(2), random_state=0, n_samples=3).fit(ANSWERS)
     place, _ = samplers[0].start(0, np.random.default_rng(0))
     X, variance = place["X"], place["variance"]
@@ -239,14 +250,9 @@ def test_the_paper_starts_at_the_maximum_of_the_likelihood(monkeypatch):
 
 
 @pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
-def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
-    estimator, monkeypatch
-):
+def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(estimator, samplers):
     """Answers without a contradiction: their likelihood has no maximum, its shape has."""
-    samplers, run = [], draw.run_chains
-    monkeypatch.setattr(draw, "run_chains", lambda *a: samplers.append(a[0]) or run(*a))
-    points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
-    answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
+    answers = answers_without_a_contradiction()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shape = clone(estimator).set_params(random_state=0).fit(answers).embedding_
@@ -265,12 +271,9 @@ def test_where_any_size_is_as_likely_the_paper_starts_in_the_size_of_the_prior(
 
 
 @pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2)])
-def test_the_paper_may_start_at_what_the_search_found(estimator, monkeypatch):
+def test_the_paper_may_start_at_what_the_search_found(estimator, samplers):
     """Without a maximum, too: the size is the search's own."""
-    samplers, run = [], draw.run_chains
-    monkeypatch.setattr(draw, "run_chains", lambda *a: samplers.append(a[0]) or run(*a))
-    points, _ = tc.simulate.gaussian_mixture(12, random_state=0)
-    answers = tc.simulate.noisy_triplets(points, 60, random_state=0)
+    answers = answers_without_a_contradiction()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for start in ("likelihood_as_found", "likelihood"):

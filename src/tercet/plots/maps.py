@@ -79,7 +79,8 @@ def plot_map(
         ax.set_xlabel(_title(dimensions[0], shown.spread[0]))
         ax.set_ylabel(_title(dimensions[1], shown.spread[1]))
     if shown.names is not None:
-        ax.margins(0.12, 0.12 if shown.intervals is None else 0.02)
+        below = 0.12 if shown.intervals is None else max(0.02, 0.7 / len(shown.points))
+        ax.margins(0.12, below)  # on a line, room for most of a row
         _settle(ax)
         write_names(ax, shown.points, shown.names, colours, intervals=shown.intervals)
     return ax
