@@ -1,4 +1,4 @@
-"""Models of one comparison: losses of two squared distances, one file each.
+"""Models: similarities of two objects, or losses of one comparison, one file each.
 
 To add a model, write its file here, its line below and its JAX version in
 `tercet.accelerator.twins`; the estimator, the command line, learned parameters and saved ensembles
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tercet.models.base import Domain, Model
     from tercet.models.ckl import CKLModel
     from tercet.models.gnmds import GNMDSModel
+    from tercet.models.shepard import ShepardModel
     from tercet.models.soe import SOEModel
     from tercet.models.ste import STEModel
     from tercet.models.tste import TSTEModel
@@ -27,6 +28,7 @@ PROBABILITIES = {
     "STE": "ste",
     "TSTE": "tste",
     "CKL": "ckl",
+    "Shepard": "shepard",
 }
 LOSSES = {
     "GNMDS": "gnmds",
@@ -43,6 +45,7 @@ __all__ = [
     "Model",
     "SOEModel",
     "STEModel",
+    "ShepardModel",
     "TSTEModel",
     "domains",
     "known_models",

@@ -1,4 +1,4 @@
-"""The base class of models of one comparison."""
+"""The base class of models: similarities of two objects, and losses of one comparison."""
 
 from __future__ import annotations
 
@@ -58,16 +58,18 @@ DRAWN = {
 }
 
 # How a learned parameter enters the loss, so that its derivative follows from those by the
-# distances: LAPSE, the share of answers given at random; POWER, the constant q, if near and far
-# enter only as their powers q / 2; OFFSET, the constant p, in the unit of these powers, so that the
-# loss does not change when all of near and far grow by c and p by c**(q / 2).
-LAPSE, POWER, OFFSET = 0, 1, 2
+# squared distances: LAPSE, the share of answers given at random; POWER, the constant q, if squared
+# distances enter only as their powers q / 2; OFFSET, the constant p, in the unit of these powers,
+# so that the loss does not change when all squared distances grow by c and p by c**(q / 2);
+# POWER_OF_SUM, the constant q, if squared distances enter only as powers q / 2 of their sums with
+# the constant p.
+LAPSE, POWER, OFFSET, POWER_OF_SUM = 0, 1, 2, 3
 
 
 class Learned(NamedTuple):
     """How a parameter is estimated with the points, on a log scale."""
 
-    role: int  # POWER or OFFSET
+    role: int  # POWER, OFFSET or POWER_OF_SUM
     prior: tuple[float, float]  # log-normal: median, and standard deviation of the logarithm
     start: float = 0.0  # smallest value at which a search starts
 
@@ -80,7 +82,11 @@ class Parameter(NamedTuple):
 
 
 class Model:
-    """A loss of two squared distances, near and far; a probability model if it is -log p.
+    """A similarity s of two objects, or else a loss of two squared distances, near and far.
+
+    A similarity gives every choice among pairs of objects a probability: the odds of a pair are
+    proportional to its similarity (Luce 1959). So the answer "near" has the probability
+    s_near / (s_near + s_far), and its loss is -log of that.
 
     Each model is a frozen dataclass of its parameters, named after its estimator: CKLModel is that
     of CKL. Other modules use the attributes below and never test for a particular model.
@@ -88,12 +94,14 @@ class Model:
     Attributes
     ----------
     kernel : callable
-        Its compiled definition, an elementwise loop over comparisons ``kernel(p, q, near, far,
-        loss, d_near, d_far)``, where p and q are the model's two `constants`.
+        The compiled loss, an elementwise loop over comparisons ``kernel(p, q, near, far, loss,
+        d_near, d_far)``, where p and q are the model's two `constants`.
+    similarity : callable or None
+        The compiled similarity, an elementwise loop over pairs ``similarity(p, q, squared, log_s,
+        slope)``: log s, up to a constant, and its derivative by the squared distance. None for a
+        loss that is no probability.
     parameters : mapping of str to Parameter
         The fields that are checked or learned, in the order in which they are learned.
-    is_probability : bool
-        Whether the loss is -log of the probability of the answer "near".
     floor : float
         The total loss, for weights of one, below which a search stops.
     title : str
@@ -101,8 +109,8 @@ class Model:
     """
 
     kernel: ClassVar[Callable[..., Any]]
+    similarity: ClassVar[Callable[..., Any] | None] = None
     parameters: ClassVar[Mapping[str, Parameter]] = {}
-    is_probability: ClassVar[bool] = True
     floor: ClassVar[float] = 1e-12
     title: ClassVar[str] = ""
 
@@ -116,6 +124,11 @@ class Model:
     def learnable(cls) -> dict[str, Learned]:
         """The parameters that can be estimated with the points."""
         return {name: known.learned for name, known in cls.parameters.items() if known.learned}
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the model is a similarity, so that answers have probabilities."""
+        return type(self).similarity is not None
 
     @property
     def sees_scale(self) -> bool:
@@ -147,16 +160,30 @@ class Model:
         value, d_near, d_far = out.reshape(3, *near_.shape)
         return value, d_near, d_far
 
+    def log_similarity(self, squared: ArrayLike, n_components: int = 2) -> tuple[Array, Array]:
+        """Log-similarity at squared distances, up to a constant, and its derivative by them."""
+        similarity = type(self).similarity
+        if similarity is None:
+            raise InputError(self._refusal())
+        given = np.asarray(squared, dtype=np.float64)
+        out = np.empty((2, given.size))
+        similarity(*self.constants(n_components), given.ravel(), out[0], out[1])
+        value, slope = out.reshape(2, *given.shape)
+        return value, slope
+
     def log_prob(self, near: ArrayLike, far: ArrayLike, n_components: int = 2) -> Array:
         """Log-probability of the answer "near" given the two squared distances."""
         if not self.is_probability:
-            name = type(self).__name__.removesuffix("Model")
-            raise InputError(
-                f"{name} is a loss, not a probability of answers. "
-                "Use STE, TSTE or CKL where probabilities are needed."
-            )
+            raise InputError(self._refusal())
         return -self.loss(near, far, n_components)[0]
 
     def probability(self, near: ArrayLike, far: ArrayLike, n_components: int = 2) -> Array:
         """Probability of the answer "near" given the two squared distances."""
         return np.asarray(np.exp(self.log_prob(near, far, n_components)))
+
+    def _refusal(self) -> str:
+        name = type(self).__name__.removesuffix("Model")
+        return (
+            f"{name} is a loss, not a probability of answers. "
+            "Use STE, TSTE, CKL or Shepard where probabilities are needed."
+        )

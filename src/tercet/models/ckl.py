@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tercet.compiled import exp, jit, log
+from tercet.compiled import exp, jit, log, softplus
 from tercet.models.base import (
     NOT_NEGATIVE,
     OFFSET,
@@ -53,9 +53,27 @@ def ckl(
             d_far[t] = -half * (power_y / b) * (a / (a + b)) / y
 
 
+@jit
+def ckl_similarity(p: float, q: float, squared: Array, log_s: Array, slope: Array) -> None:
+    """Log s = -log(p + squared**(q/2))."""
+    half = 0.5 * q
+    if p == 0.0:
+        for t in range(squared.size):
+            x = max(squared[t], TINY)
+            log_s[t] = -half * log(x)
+            slope[t] = -half / x
+    else:
+        log_p = math.log(p)
+        for t in range(squared.size):
+            x = max(squared[t], TINY)
+            above, share = softplus(half * log(x) - log_p)
+            log_s[t] = -log_p - above
+            slope[t] = -half * share / x
+
+
 @dataclass(frozen=True)
 class CKLModel(Model):
-    """p_ijl = (far + mu) / (near + far + 2 mu), near and far the distances to the ``exponent``.
+    """s = 1 / (mu + distance**exponent).
 
     The exponent 2 is the paper's. With mu = 0 the model does not depend on the embedding's scale.
     """
@@ -64,6 +82,7 @@ class CKLModel(Model):
     exponent: float = 2.0
 
     kernel = ckl
+    similarity = ckl_similarity
     # An exponent of 1.2 / sigma is close to the paper's noise.
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "exponent": Parameter(POSITIVE, Learned(POWER, prior=(3.0, 1.0))),

@@ -39,7 +39,6 @@ class GNMDSModel(Model):
 
     kernel = gnmds
     parameters: ClassVar[Mapping[str, Parameter]] = {"smoothing": Parameter(NOT_NEGATIVE)}
-    is_probability = False
 
     def rounded(self) -> Sequence[Self]:
         """The hinge with its corner rounded less and less."""

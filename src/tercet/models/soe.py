@@ -33,7 +33,6 @@ class SOEModel(Model):
 
     kernel = soe
     parameters: ClassVar[Mapping[str, Parameter]] = {"margin": Parameter(POSITIVE)}
-    is_probability = False
 
     def constants(self, n_components: int) -> tuple[float, float]:
         """Return the margin."""

@@ -20,9 +20,18 @@ def ste(
         d_far[t] = -slope
 
 
+@jit
+def ste_similarity(p: float, q: float, squared: Array, log_s: Array, slope: Array) -> None:
+    """Log s = -squared."""
+    for t in range(squared.size):
+        log_s[t] = -squared[t]
+        slope[t] = -1.0
+
+
 @dataclass(frozen=True)
 class STEModel(Model):
-    """p_ijl = exp(-near) / (exp(-near) + exp(-far)), near and far the squared distances."""
+    """s = exp(-squared distance)."""
 
     kernel = ste
+    similarity = ste_similarity
     floor = math.log(2.0)  # the cost of one comparison that is not satisfied

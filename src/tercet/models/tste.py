@@ -23,9 +23,17 @@ def tste(
         d_far[t] = -q * slope / b
 
 
+@jit
+def tste_similarity(p: float, q: float, squared: Array, log_s: Array, slope: Array) -> None:
+    """Log s = -q log(p + squared), up to a constant."""
+    for t in range(squared.size):
+        log_s[t] = -q * log(p + squared[t])
+        slope[t] = -q / (p + squared[t])
+
+
 @dataclass(frozen=True)
 class TSTEModel(Model):
-    """STE with the Student kernel (1 + near / alpha)**(-(alpha + 1) / 2) for exp(-near).
+    """s = (1 + squared distance / alpha)**(-(alpha + 1) / 2), the Student kernel.
 
     ``alpha`` is max(d - 1, 1) unless given, for embeddings in d dimensions: the paper's d - 1, and
     1 where that would be zero.
@@ -34,6 +42,7 @@ class TSTEModel(Model):
     alpha: float | None = None
 
     kernel = tste
+    similarity = tste_similarity
     parameters: ClassVar[Mapping[str, Parameter]] = {"alpha": Parameter(POSITIVE)}
     title = "t-STE"
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import add_laplacian, add_rows, edge_lengths, edge_weights
 from tercet.engine.problem import Problem
-from tercet.models.base import LAPSE, POWER, TINY, Array
+from tercet.models.base import LAPSE, OFFSET, POWER_OF_SUM, TINY, Array
 from tercet.posterior.variance import sum_out
 
 
@@ -35,7 +35,7 @@ class Target(NamedTuple):
     precision: Array  # (d, d): inverse of the prior's covariance, up to its scale
     scale_mean: float  # of the logarithm of the scale v of the prior's covariance
     scale_sd: float  # 0: v is exp(scale_mean)
-    learned: NDArray[np.int64]  # (k,) what the parameters in theta are: LAPSE, POWER, OFFSET
+    learned: NDArray[np.int64]  # (k,) what the parameters in theta are: LAPSE, POWER, …
     priors: Array  # (k, 2): of the lapse rate, Beta(a, b); of the others, normal (mean, sd)
 
 
@@ -46,10 +46,10 @@ def constants(target: Target, theta: Array) -> tuple[float, float, float]:
     for k in range(len(theta)):
         if target.learned[k] == LAPSE:
             lapse = 1.0 / (1.0 + math.exp(-theta[k]))
-        elif target.learned[k] == POWER:
-            q = math.exp(theta[k])
-        else:
+        elif target.learned[k] == OFFSET:
             p = math.exp(theta[k])
+        else:
+            q = math.exp(theta[k])
     return p, q, lapse
 
 
@@ -73,16 +73,16 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
         by_theta[k] = 0.0
         if target.learned[k] == LAPSE:
             by_theta[k] = by_lapse * lapse * (1.0 - lapse)
-        elif target.learned[k] == POWER:
-            # near and far enter as near**(q/2): the derivative by log q is the one by log near
-            # times log near, and likewise for far.
-            for e in range(len(w)):
-                length = max(lengths[e], TINY)
-                by_theta[k] += w[e] * length * math.log(length)
-        else:
-            # Nothing changes when all near and far grow by c and p by c**(q/2).
+        elif target.learned[k] == OFFSET:
+            # Nothing changes when all squared distances grow by c and p by c**(q/2).
             for e in range(len(w)):
                 by_theta[k] -= w[e] * lengths[e] * 2.0 / q
+        else:
+            # Distances enter as x**(q/2): the derivative by log q is the one by log x times log x.
+            more = p if target.learned[k] == POWER_OF_SUM else 0.0
+            for e in range(len(w)):
+                length = max(lengths[e] + more, TINY)
+                by_theta[k] += w[e] * length * math.log(length)
     return energy
 
 
