@@ -53,7 +53,7 @@ def fit_anywhere(
         return fit_subsets(solver, problem, subsets, seeds, n_jobs)
     n_workers = count_workers(n_jobs)
     spans = batches(solver, problem, len(subsets), n_workers)
-    tasks = _grouped(spans, len(problem.comparisons), n_workers)
+    tasks = _grouped(spans, problem.n_rows, n_workers)
     work = _Work(solver, problem, subsets, seeds)
     return chain_lists(run_anywhere(_solve_batches, work, tasks, n_jobs))
 

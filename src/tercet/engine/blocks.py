@@ -75,7 +75,7 @@ def loss_over_blocks(
 
     if n > min(TABLE_OBJECTS, TABLE_PER_COMPONENT * n_components):
         return with_penalty(penalty, sum_rows(rows, size, run))
-    return with_penalty(penalty, sum_edges(slopes, all_pairs(n), size, run))
+    return with_penalty(penalty, sum_edges(slopes, all_pairs(n), spans(size), run))
 
 
 @inline

@@ -6,13 +6,21 @@ threads changes the time, never the bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tercet.engine.kernels import add_laplacian, add_penalty, add_rows, edge_lengths, edge_weights
+from tercet.engine.kernels import (
+    add_laplacian,
+    add_penalty,
+    add_rows,
+    edge_lengths,
+    edge_similarities,
+    edge_weights,
+)
+from tercet.engine.lists import list_weights
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 
@@ -38,7 +46,20 @@ def loss_in_chunks(
     size = len(problem.comparisons)
     if len(problem.edges) == 0:
         return with_penalty(penalty, sum_rows(rows, size, run))
-    return with_penalty(penalty, sum_edges(slopes, problem.edges, size, run))
+    if len(problem.lists.kinds) == 0:
+        return with_penalty(penalty, sum_edges(slopes, problem.edges, spans(size), run))
+    log_s, by_length = np.empty((2, len(problem.edges)))
+
+    def prepare(lengths: Array) -> None:
+        edge_similarities(code, p, q, lengths, log_s, by_length)
+
+    def both(part: tuple[slice, slice], lengths: Array, w: Array) -> float:
+        span, (start, stop) = part[0], (part[1].start, part[1].stop)
+        more = list_weights(0.0, problem.lists, start, stop, log_s, by_length, w)[0]
+        return slopes(span, lengths, w) + float(more)
+
+    parts = list(zip(spans(size), spans(len(problem.lists.kinds)), strict=True))
+    return with_penalty(penalty, sum_edges(both, problem.edges, parts, run, prepare))
 
 
 def with_penalty(penalty: float, add: Add) -> Add:
@@ -69,13 +90,20 @@ def sum_rows(rows: Callable[[slice, Array, Array], float], size: int, run: Map) 
 
 
 def sum_edges(
-    slopes: Callable[[slice, Array, Array], float], edges: Index, size: int, run: Map
+    slopes: Callable[[Any, Array, Array], float],
+    edges: Index,
+    parts: Sequence[Any],
+    run: Map,
+    prepare: Callable[[Array], None] | None = None,
 ) -> Add:
-    """Edge form: ``slopes(span, lengths, w)`` adds a chunk's derivatives to w, returns its loss."""
+    """Edge form: ``slopes(part, lengths, w)`` adds a chunk's derivatives to w, returns its loss.
 
-    def chunk(span: slice, own_w: Array) -> float:
+    ``prepare(lengths)`` is called before the chunks of every evaluation.
+    """
+
+    def chunk(part: Any, own_w: Array) -> float:
         own_w[:] = 0.0
-        return slopes(span, lengths, own_w)
+        return slopes(part, lengths, own_w)
 
     def laplacian(span: slice, X: Array) -> Array:
         gradient = np.zeros_like(X)
@@ -84,9 +112,11 @@ def sum_edges(
 
     def add(X: Array, gradient: Array) -> float:
         list(run(lambda s: edge_lengths(X, edges[s], lengths[s]), edge_spans))
+        if prepare is not None:
+            prepare(lengths)
         total = 0.0
         w[:] = 0.0
-        for loss, chunk_w in zip(run(chunk, spans(size), own), own, strict=True):
+        for loss, chunk_w in zip(run(chunk, parts, own), own, strict=True):
             total += loss
             np.add(w, chunk_w, out=w)
         for own_gradient in run(lambda s: laplacian(s, X), edge_spans):

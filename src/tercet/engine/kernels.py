@@ -2,7 +2,8 @@
 
 Comparisons are processed block by block: read distances, evaluate the model as one vector loop, add
 up its derivatives. In the edge form these add up to one weight w per edge and the gradient is a
-graph Laplacian times the points: for every edge, +-2 w (x_i - x_j).
+graph Laplacian times the points: for every edge, +-2 w (x_i - x_j). Choices among more than two
+alternatives, in `tercet.engine.lists`, add to the same weights.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tercet.compiled import exp, inline, inline_sums, jit, jit_sums, log
+from tercet.engine.lists import list_weights
 from tercet.engine.problem import Index, Problem
 from tercet.errors import InputError
 from tercet.models import known_models
@@ -41,11 +43,11 @@ def code_of(model: Model) -> int:
     )
 
 
-def _choice(kernels: Sequence[Kernel], code: int = 0) -> Kernel:
+def _by_code(kernels: Sequence[Kernel], code: int = 0) -> Kernel:
     """Compile the dispatch to a kernel by its code: the first of these, or one of the others."""
     if not kernels:
         return inline(_no_model)
-    kernel, others = kernels[0], _choice(kernels[1:], code + 1)
+    kernel, others = kernels[0], _by_code(kernels[1:], code + 1)
 
     @inline  # because its callers are cached on disk, and a function made at run time cannot be
     def choose(
@@ -74,7 +76,40 @@ def _no_model(
 
 # Evaluates the model with a code on arrays of squared distances:
 # model_loss(code, p, q, near, far, loss, d_near, d_far).
-model_loss = _choice([known.kernel for known in _MODELS])
+model_loss = _by_code([known.kernel for known in _MODELS])
+
+
+def _similarity_by_code(kernels: Sequence[Kernel | None], code: int = 0) -> Kernel:
+    """Compile the dispatch to a similarity by its model's code, as `_by_code` does."""
+    if not kernels:
+        return inline(_no_similarity)
+    kernel, others = kernels[0] or inline(_no_kernel), _similarity_by_code(kernels[1:], code + 1)
+
+    @inline
+    def choose(
+        wanted: int, p: float, q: float, squared: Array, log_s: Array, slope: Array
+    ) -> None:
+        if wanted == code:
+            kernel(p, q, squared, log_s, slope)
+        else:
+            others(wanted, p, q, squared, log_s, slope)
+
+    return choose
+
+
+def _no_similarity(
+    code: int, p: float, q: float, squared: Array, log_s: Array, slope: Array
+) -> None:
+    """Never called: losses get no choices, see `tercet.embedder`."""
+
+
+def _no_kernel(p: float, q: float, squared: Array, log_s: Array, slope: Array) -> None:
+    """Never called either."""
+
+
+# Evaluates the similarity of the model with a code:
+# model_similarity(code, p, q, squared, log_s, slope).
+model_similarity = _similarity_by_code([known.similarity for known in _MODELS])
 
 
 @inline_sums
@@ -315,18 +350,48 @@ def add_penalty(penalty: float, X: Array, gradient: Array) -> float:
 
 
 @jit
+def edge_similarities(
+    code: int, p: float, q: float, lengths: Array, log_s: Array, slope: Array
+) -> None:
+    """Log-similarity of every edge, and its derivative by the squared length."""
+    model_similarity(code, p, q, lengths, log_s, slope)
+
+
+@jit
+def add_edges(
+    code: int, p: float, q: float, lapse: float, problem: Problem, X: Array, gradient: Array
+) -> tuple[float, float, Array, Array]:
+    """Edge form: add the gradient of all comparisons and choices to ``gradient``.
+
+    Returns the loss, its derivative by the lapse rate, the squared lengths of the edges and the
+    derivatives by them.
+    """
+    lengths = np.empty(len(problem.edges))
+    w = np.zeros(len(problem.edges))
+    edge_lengths(X, problem.edges, lengths)
+    total, by_lapse = edge_weights(
+        code, p, q, lapse, problem.near, problem.far, problem.weights, lengths, w
+    )
+    if len(problem.lists.kinds) > 0:
+        log_s, slopes = np.empty_like(w), np.empty_like(w)
+        edge_similarities(code, p, q, lengths, log_s, slopes)
+        more, more_by_lapse = list_weights(
+            lapse, problem.lists, 0, len(problem.lists.kinds), log_s, slopes, w
+        )
+        total += more
+        by_lapse += more_by_lapse
+    add_laplacian(X, problem.edges, w, gradient)
+    return total, by_lapse, lengths, w
+
+
+@jit
 def value_and_gradient(
     code: int, p: float, q: float, penalty: float, problem: Problem, X: Array, gradient: Array
 ) -> float:
     """Loss of the embedding X (n, d) and its gradient, on one thread."""
     gradient[:] = 0.0
     if len(problem.edges) > 0:
-        lengths = np.empty(len(problem.edges))
-        w = np.zeros(len(problem.edges))
-        edge_lengths(X, problem.edges, lengths)
-        near, far, weights = problem.near, problem.far, problem.weights
-        total, _ = edge_weights(code, p, q, 0.0, near, far, weights, lengths, w)
-        add_laplacian(X, problem.edges, w, gradient)
+        total = add_edges(code, p, q, 0.0, problem, X, gradient)[0]
     else:
         total = add_rows(code, p, q, problem.comparisons, problem.weights, X, gradient)
     return total + add_penalty(penalty, X, gradient)

@@ -1,8 +1,9 @@
-"""Comparisons for the engine: each distinct pair of objects (an edge) listed once.
+"""Answers for the engine: each distinct pair of objects (an edge) listed once.
 
 Every loss depends on the points only through squared distances, so a comparison is two edge
-numbers, near and far. If hardly any edge occurs twice, listing edges gains nothing and the three
-objects of each triplet are used directly: the row form. Quadruplets always use edges.
+numbers, near and far, and a choice among more alternatives a list of edge numbers. If hardly any
+edge occurs twice, listing edges gains nothing and the three objects of each triplet are used
+directly: the row form. Quadruplets and choices always use edges.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.choices import Choices
+from tercet.answers.triplets import Triplets
 from tercet.compiled import jit
 
 Index = NDArray[np.uint32]
@@ -25,10 +28,33 @@ _NONE = np.empty(0, dtype=np.uint32)
 _NO_EDGES = np.empty((0, 2), dtype=np.uint32)
 
 
+class Lists(NamedTuple):
+    """Choices among more than two alternatives, sorted by kind and size: blocks of them are alike.
+
+    The alternatives of choice c are ``edges[cuts[c]:cuts[c + 1]]``, the chosen ones first.
+    """
+
+    edges: Index  # (A,) edge numbers
+    cuts: NDArray[np.int64]  # (C + 1,)
+    kinds: NDArray[np.int64]  # (C,) ORDERED, UNORDERED, …
+    chosen: NDArray[np.int64]  # (C,) how many
+    weights: NDArray[np.float64]  # (C,)
+
+
+_NO_LISTS = Lists(
+    _NONE,
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.int64),
+    np.empty(0),
+)
+
+
 class Problem(NamedTuple):
     """Comparisons sorted by their first object, so that neighbours in memory are used together.
 
     In the row form ``near``, ``far`` and ``edges`` are empty. Empty ``weights`` stand for ones.
+    Choices among more than two alternatives are in ``lists``, numbered after the comparisons.
     """
 
     comparisons: Index  # (m, 3) anchor, near, far; or (m, 4): a-b is nearer than c-d
@@ -36,8 +62,23 @@ class Problem(NamedTuple):
     near: Index  # (m,) edge numbers
     far: Index  # (m,)
     edges: Index  # (E, 2), the smaller number first
-    position: NDArray[np.int64]  # (m,) where each of the caller's rows is
+    position: NDArray[np.int64]  # (m + C,) where each of the caller's rows is
     n_objects: int
+    lists: Lists
+
+    @property
+    def n_rows(self) -> int:
+        """Number of comparisons and choices."""
+        return len(self.position)
+
+
+def problem_of(answers: Triplets | Choices, *, use_edges: bool | None = None) -> Problem:
+    """The problem of checked answers."""
+    if isinstance(answers, Triplets):
+        return build_problem(
+            answers.array, answers.n_objects, answers.weights, use_edges=use_edges
+        )
+    return _with_lists(answers)
 
 
 def build_problem(
@@ -60,10 +101,41 @@ def build_problem(
         _NO_EDGES,
         position,
         int(n_objects),
+        _NO_LISTS,
     )
     if comparisons.shape[1] == 4:
         use_edges = True
     return problem if use_edges is False else _number_edges(problem, always=bool(use_edges))
+
+
+def _with_lists(choices: Choices) -> Problem:
+    """The problem of choices: those between two alternatives are comparisons, all others lists."""
+    n, sizes = choices.n_objects, np.diff(choices.cuts)
+    weights = np.ones(len(choices)) if choices.weights is None else choices.weights
+    twos = np.flatnonzero(sizes == 2)
+    firsts = choices.cuts[twos]
+    quadruplets = np.concatenate([choices.pairs[firsts], choices.pairs[firsts + 1]], axis=1)
+    given = None if choices.weights is None else weights[twos]
+    problem = build_problem(quadruplets, n, given, use_edges=False)
+    others = np.flatnonzero(sizes > 2)
+    lead = choices.pairs[choices.cuts[others], 0]
+    kinds, chosen = choices.kinds.astype(np.int64), choices.n_chosen
+    order = np.lexsort((lead, chosen[others], sizes[others], kinds[others]))
+    others = others[order]
+    cuts = np.concatenate([[0], np.cumsum(sizes[others])])
+    places = np.repeat(choices.cuts[others] - cuts[:-1], sizes[others]) + np.arange(cuts[-1])
+    position = np.empty(len(choices), dtype=np.int64)
+    position[twos] = problem.position
+    position[others] = len(twos) + np.arange(len(others))
+    c, pairs = problem.comparisons, choices.pairs[places].astype(np.uint32)
+    numbers, edges = _number(
+        np.concatenate([c[:, 0], c[:, 2], pairs[:, 0]]),
+        np.concatenate([c[:, 1], c[:, 3], pairs[:, 1]]),
+        n,
+    )
+    near, far, listed = np.split(numbers, [len(c), 2 * len(c)])
+    lists = Lists(listed, cuts, kinds[others], chosen[others], weights[others])
+    return problem._replace(near=near, far=far, edges=edges, position=position, lists=lists)
 
 
 def some_pairs(n_objects: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -86,18 +158,30 @@ def some_pairs(n_objects: int, most: int) -> tuple[NDArray[np.int64], NDArray[np
 
 
 @jit
+def least_weight(problem: Problem) -> float:
+    """The smallest weight of a comparison or choice."""
+    least = np.inf
+    if len(problem.comparisons) > 0:
+        least = np.min(problem.weights) if len(problem.weights) > 0 else 1.0
+    if len(problem.lists.weights) > 0:
+        least = min(least, np.min(problem.lists.weights))
+    return least
+
+
+@jit
 def take_rows(problem: Problem, rows: NDArray[np.int64]) -> Problem:
     """Return the problem of some of the caller's rows, which may repeat; its rows are sorted."""
-    c, m = problem.comparisons, len(rows)
-    times = np.zeros(len(c), dtype=np.int32)
+    c = problem.comparisons
+    times = np.zeros(len(problem.position), dtype=np.int32)
     for row in rows:
         times[problem.position[row]] += 1
+    m = int(np.sum(times[: len(c)]))
     comparisons = np.empty((m, c.shape[1]), dtype=np.uint32)
     weights = np.empty(m if len(problem.weights) > 0 else 0)
     near = np.empty(m if len(problem.edges) > 0 else 0, dtype=np.uint32)
     far = np.empty_like(near)
     filled = 0
-    for t in range(len(times)):
+    for t in range(len(c)):
         for _ in range(times[t]):
             for column in range(c.shape[1]):
                 comparisons[filled, column] = c[t, column]
@@ -107,20 +191,38 @@ def take_rows(problem: Problem, rows: NDArray[np.int64]) -> Problem:
                 near[filled] = problem.near[t]
                 far[filled] = problem.far[t]
             filled += 1
-    edges = _renumber(problem.edges, near, far)
+    lists = _take_lists(problem.lists, times[len(c) :])
+    edges = _renumber(problem.edges, near, far, lists.edges)
     # Fewer triplets share even fewer edges: if rows are better for all, so they are for a subset.
     if c.shape[1] == 3 and len(edges) > EDGES_PER_TRIPLET * m:
         near, far, edges = near[:0], far[:0], edges[:0]
-    return Problem(comparisons, weights, near, far, edges, np.arange(m), problem.n_objects)
+    position = np.arange(m + len(lists.kinds))
+    return Problem(comparisons, weights, near, far, edges, position, problem.n_objects, lists)
 
 
 @jit
-def _renumber(edges: Index, near: Index, far: Index) -> Index:
+def _take_lists(lists: Lists, times: NDArray[np.int32]) -> Lists:
+    """The choices that are taken, each once, with their weights multiplied."""
+    kept = np.flatnonzero(times)
+    cuts = np.zeros(len(kept) + 1, dtype=np.int64)
+    for new, c in enumerate(kept):
+        cuts[new + 1] = cuts[new] + lists.cuts[c + 1] - lists.cuts[c]
+    edges = np.empty(cuts[-1], dtype=np.uint32)
+    for new, c in enumerate(kept):
+        edges[cuts[new] : cuts[new + 1]] = lists.edges[lists.cuts[c] : lists.cuts[c + 1]]
+    weights = lists.weights[kept] * times[kept]
+    return Lists(edges, cuts, lists.kinds[kept], lists.chosen[kept], weights)
+
+
+@jit
+def _renumber(edges: Index, near: Index, far: Index, listed: Index) -> Index:
     """Renumber the edges in use, in place, and return them."""
     number = np.zeros(len(edges), dtype=np.uint32)
     for t in range(len(near)):
         number[near[t]] = 1
         number[far[t]] = 1
+    for t in range(len(listed)):
+        number[listed[t]] = 1
     used = np.empty((np.sum(number), 2), dtype=np.uint32)
     count = 0
     for e in range(len(edges)):
@@ -131,13 +233,25 @@ def _renumber(edges: Index, near: Index, far: Index) -> Index:
     for t in range(len(near)):
         near[t] = number[near[t]]
         far[t] = number[far[t]]
+    for t in range(len(listed)):
+        listed[t] = number[listed[t]]
     return used
 
 
 def _number_edges(problem: Problem, *, always: bool) -> Problem:
-    c, n = problem.comparisons, np.uint64(problem.n_objects)
+    c = problem.comparisons
     first = np.concatenate([c[:, 0], c[:, -2] if c.shape[1] == 4 else c[:, 0]])
     second = np.concatenate([c[:, 1], c[:, -1]])
+    numbers, edges = _number(first, second, problem.n_objects)
+    if len(edges) > EDGES_PER_TRIPLET * len(c) and not always:
+        return problem
+    near, far = numbers.reshape(2, -1)
+    return problem._replace(near=near, far=far, edges=edges)
+
+
+def _number(first: Index, second: Index, n_objects: int) -> tuple[Index, Index]:
+    """The edge number of every pair, and the objects (E, 2) of the distinct edges."""
+    n = np.uint64(n_objects)
     low, high = np.minimum(first, second).astype(np.uint64), np.maximum(first, second)
     # With few objects, consecutive edges share no object, so that updates need not wait for each
     # other (saves a tenth of the time); with many, they share one, for the cache.
@@ -151,10 +265,6 @@ def _number_edges(problem: Problem, *, always: bool) -> Problem:
     else:
         distinct, inverse = np.unique(keys, return_inverse=True)
         numbers = inverse.astype(np.uint32)
-    if len(distinct) > EDGES_PER_TRIPLET * len(c) and not always:
-        return problem
-    near, far = numbers.reshape(2, -1)
     major, minor = np.divmod(distinct, n)
     ends = (minor, minor + major) if by_difference else (major, minor)
-    edges = np.stack(ends, axis=1).astype(np.uint32)
-    return problem._replace(near=near, far=far, edges=edges)
+    return numbers, np.stack(ends, axis=1).astype(np.uint32)

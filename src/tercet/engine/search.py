@@ -17,7 +17,7 @@ from tercet.engine import lbfgs
 from tercet.engine.blocks import Blocks, loss_over_blocks, spectral_start_of_blocks
 from tercet.engine.chunks import Add, Map, loss_in_chunks
 from tercet.engine.kernels import code_of, value_and_gradient
-from tercet.engine.problem import Problem, take_rows
+from tercet.engine.problem import Problem, least_weight, take_rows
 from tercet.engine.starts import random_start, spectral_points, spectral_start
 from tercet.errors import InputError
 from tercet.models.base import Array, Model
@@ -116,7 +116,7 @@ def minimise(
     _, _, tol, max_iter = options or Options()
     floor = floor_of(objective) * _least_weight(problem)
     start = np.ascontiguousarray(start, dtype=np.float64)
-    if isinstance(problem, Problem) and not _is_large(len(problem.comparisons), problem.n_objects):
+    if isinstance(problem, Problem) and not _is_large(problem.n_rows, problem.n_objects):
         found = descend(*objective.arguments, problem, start, tol, floor, max_iter)
         return describe_fit(objective, *found, max_iter)
     state = lbfgs.start_state(start)
@@ -157,7 +157,7 @@ def _spread(objective: Objective, problem: Problem | Blocks, run: Map) -> Add:
 
 def _least_weight(problem: Problem | Blocks) -> float:
     if isinstance(problem, Problem):
-        return float(problem.weights.min()) if problem.weights.size else 1.0
+        return float(least_weight(problem))
     return problem.least_weight
 
 
@@ -189,8 +189,8 @@ class Descent(NamedTuple):
 
     def solve(self, problem: Problem | Blocks, rng: np.random.Generator) -> Fit:
         """Fit all comparisons; a large problem uses several threads."""
-        if isinstance(problem, Problem) and self._is_compiled(problem, len(problem.comparisons)):
-            rows = np.arange(len(problem.comparisons))
+        if isinstance(problem, Problem) and self._is_compiled(problem, problem.n_rows):
+            rows = np.arange(problem.n_rows)
             return self._solve_compiled(problem, [rows], [rng])[0]
         n, d = problem.n_objects, self.objective.n_components
         if self.init is not None:
@@ -335,7 +335,7 @@ def share(problem: Problem, count: int, n_workers: int) -> int:
 
     Small batches balance the load, need little memory, and little is lost with a worker.
     """
-    work = count * len(problem.comparisons)
+    work = count * problem.n_rows
     number = max(work // LARGE, min(4 * n_workers, max(n_workers, work // _WORTH_A_TASK)))
     return max(1, -(-count // max(1, number)))
 
@@ -401,7 +401,7 @@ def descend_subsets(
     """
     for k in range(len(cuts) - 1):
         subset = take_rows(problem, rows[cuts[k] : cuts[k + 1]])
-        least = subset.weights.min() if len(subset.weights) > 0 else 1.0
+        least = least_weight(subset)
         losses[k] = np.inf
         for init in range(draws.shape[1]):
             if spectral and init == 0:

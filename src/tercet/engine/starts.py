@@ -10,6 +10,7 @@ from tercet.compiled import jit
 from tercet.engine.lbfgs import dot
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
+from tercet.models.luce import choice_loss
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
 _LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
@@ -114,9 +115,29 @@ def _signed_counts(problem: Problem) -> tuple[Index, Array]:
         else:
             pairs[2 * t, 0], pairs[2 * t, 1], values[2 * t] = i, j, weight
             pairs[2 * t + 1, 0], pairs[2 * t + 1, 1], values[2 * t + 1] = k, l, -weight
+    _count_lists(problem, values, degree)
     for e in range(len(pairs)):
-        values[e] /= math.sqrt(degree[pairs[e, 0]] * degree[pairs[e, 1]])
+        values[e] /= math.sqrt(max(degree[pairs[e, 0]] * degree[pairs[e, 1]], 1e-300))
     return pairs, values
+
+
+@jit
+def _count_lists(problem: Problem, values: Array, degree: Array) -> None:
+    """Add the choices: twice the slopes of their log-likelihood where all pairs are equally near.
+
+    For two alternatives these are 1 and -1.
+    """
+    lists, edges = problem.lists, problem.edges
+    size = np.max(np.diff(lists.cuts)) if len(lists.kinds) > 0 else 0
+    equal, slope = np.zeros(size), np.empty(size)
+    for c in range(len(lists.kinds)):
+        listed = lists.edges[lists.cuts[c] : lists.cuts[c + 1]]
+        choice_loss(lists.kinds[c], lists.chosen[c], equal[: len(listed)], slope[: len(listed)])
+        for j in range(len(listed)):
+            count = -2.0 * lists.weights[c] * slope[j]
+            values[listed[j]] += count
+            degree[edges[listed[j], 0]] += abs(count)
+            degree[edges[listed[j], 1]] += abs(count)
 
 
 @jit

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.compiled import jit, jit_sums
-from tercet.engine.kernels import edge_lengths, edge_loss
+from tercet.engine.kernels import edge_lengths, edge_loss, edge_similarities
+from tercet.engine.lists import list_loss
 from tercet.engine.problem import Index, Problem
 from tercet.models.base import Array
 from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, ChainState, DrawShapes, Phase
@@ -39,17 +40,14 @@ class Likelihood(NamedTuple):
 
 @jit
 def _energy(likelihood: Likelihood, lengths: Array, limit: float) -> float:
-    problem = likelihood.problem
-    return edge_loss(
-        likelihood.code,
-        likelihood.p,
-        likelihood.q,
-        problem.near,
-        problem.far,
-        problem.weights,
-        lengths,
-        limit,
-    )
+    code, p, q, problem = likelihood.code, likelihood.p, likelihood.q, likelihood.problem
+    near, far, weights = problem.near, problem.far, problem.weights
+    energy = edge_loss(code, p, q, near, far, weights, lengths, limit)
+    if len(problem.lists.kinds) > 0 and energy <= limit:
+        log_s, unused = np.empty_like(lengths), np.empty_like(lengths)
+        edge_similarities(code, p, q, lengths, log_s, unused)
+        energy += list_loss(problem.lists, log_s, limit - energy)
+    return energy
 
 
 @jit_sums

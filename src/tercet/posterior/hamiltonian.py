@@ -264,7 +264,7 @@ class Hamiltonian(NamedTuple):
     @property
     def block(self) -> int:
         """Fewer draws of a larger problem; any number would be exact."""
-        return max(1, min(BLOCK, _BLOCK_OF_COMPARISONS // len(self.target.problem.comparisons)))
+        return max(1, min(BLOCK, _BLOCK_OF_COMPARISONS // self.target.problem.n_rows))
 
     @property
     def shapes(self) -> DrawShapes:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.compiled import jit, jit_sums
-from tercet.engine.kernels import add_laplacian, add_rows, edge_lengths, edge_weights
+from tercet.engine.kernels import add_edges, add_rows
 from tercet.engine.problem import Problem
 from tercet.models.base import LAPSE, OFFSET, POWER_OF_SUM, TINY, Array
 from tercet.posterior.variance import sum_out
@@ -62,13 +62,7 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
         rows, weights = problem.comparisons, problem.weights
         return add_rows(target.code, target.p, target.q, rows, weights, X, by_X)
     p, q, lapse = constants(target, theta)
-    lengths = np.empty(len(problem.edges))
-    w = np.zeros(len(problem.edges))
-    edge_lengths(X, problem.edges, lengths)
-    energy, by_lapse = edge_weights(
-        target.code, p, q, lapse, problem.near, problem.far, problem.weights, lengths, w
-    )
-    add_laplacian(X, problem.edges, w, by_X)
+    energy, by_lapse, lengths, w = add_edges(target.code, p, q, lapse, problem, X, by_X)
     for k in range(len(theta)):
         by_theta[k] = 0.0
         if target.learned[k] == LAPSE:

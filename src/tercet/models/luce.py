@@ -1,0 +1,204 @@
+"""Luce's choice rule: the probability of a choice from the similarities of its alternatives.
+
+The odds of a pair are proportional to its similarity s (Luce 1959). One choice among m alternatives
+is a softmax of log s. Several in order are choices without replacement (Plackett 1975, Luce 1959).
+Several without order are the sum over all their orders. The least similar pair has odds 1/s. The
+most and the least similar one are chosen one after the other, the least similar among the rest.
+
+An alternative is a number here, and the chosen ones come first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tercet.answers.choices import FARTHEST, ORDERED, UNORDERED
+from tercet.compiled import exp, inline, jit, log
+from tercet.models.base import Array
+
+# Chosen alternatives up to which all subsets of them are visited; above, an integral is faster.
+MOST_SUBSETS = 8
+
+# The integral over log time: its step, the length of its lower tail and of its upper one. The
+# integrand falls like exp(x) below and like exp(-exp(x)) above.
+_STEP, _BELOW, _ABOVE = 0.2, 34.0, 4.0
+_EARLY = -37.0  # log z below which 1 - exp(-z) is z, to rounding
+
+
+@jit
+def count_outcomes(kind: int, chosen: int, size: int) -> float:
+    """The number of outcomes of a choice of ``chosen`` among ``size`` alternatives."""
+    outcomes = 1.0
+    for i in range(chosen if kind != FARTHEST else 1):
+        outcomes *= size - i
+        if kind == UNORDERED:
+            outcomes /= i + 1.0
+    return outcomes
+
+
+@inline
+def _add_logs(a: float, b: float) -> float:
+    """log(exp(a) + exp(b))."""
+    return max(a, b) + log(1.0 + exp(-abs(a - b)))
+
+
+@inline
+def _log_sum(u: Array, first: int) -> float:
+    """Logarithm of the sum of exp(u) from that place on."""
+    top = -math.inf
+    for j in range(first, len(u)):
+        top = max(top, u[j])
+    total = 0.0
+    for j in range(first, len(u)):
+        total += exp(u[j] - top)
+    return top + log(total)
+
+
+@jit
+def choice_loss(kind: int, chosen: int, u: Array, slope: Array) -> float:
+    """-log probability of a choice, given log-similarities u (m,); writes its derivatives by u."""
+    if kind == ORDERED:
+        return _ordered(chosen, u, slope)
+    if kind == UNORDERED:
+        return _subsets(chosen, u, slope) if chosen <= MOST_SUBSETS else _integral(chosen, u, slope)
+    if kind == FARTHEST:
+        return _farthest(u, slope, 0)
+    first = _ordered(1, u, slope)
+    best = slope.copy()
+    second = _farthest(u, slope, 1)
+    for j in range(len(u)):
+        slope[j] = best[j] + (slope[j] if j > 0 else 0.0)
+    return first + second
+
+
+@jit
+def _ordered(chosen: int, u: Array, slope: Array) -> float:
+    """The first ``chosen`` alternatives in this order, each among those that are left."""
+    left = _log_sum(u, chosen)
+    loss = 0.0
+    for r in range(chosen - 1, -1, -1):
+        left = _add_logs(u[r], left)
+        slope[r] = left  # to be replaced below
+        loss += left - u[r]
+    visits = 0.0  # sum over the steps so far of what is left now relative to what was left then
+    before = slope[0]
+    for r in range(chosen):
+        left = slope[r]
+        visits = 1.0 + visits * exp(left - before)
+        slope[r] = exp(u[r] - left) * visits - 1.0
+        before = left
+    for j in range(chosen, len(u)):
+        slope[j] = exp(u[j] - before) * visits
+    return loss
+
+
+@jit
+def _farthest(u: Array, slope: Array, first: int) -> float:
+    """The alternative at the place ``first`` as the least similar of those from there on."""
+    top = -math.inf
+    for j in range(first, len(u)):
+        top = max(top, -u[j])
+    total = 0.0
+    for j in range(first, len(u)):
+        slope[j] = exp(-u[j] - top)
+        total += slope[j]
+    for j in range(first, len(u)):
+        slope[j] /= -total
+    slope[first] += 1.0
+    return top + log(total) + u[first]
+
+
+@jit
+def _subsets(chosen: int, u: Array, slope: Array) -> float:
+    """The first ``chosen`` alternatives in any order, by a recursion over subsets of them.
+
+    A subset is the bits of a number. ``reached`` is the log-probability that its members are chosen
+    first, and the sum of positive terms only.
+    """
+    full = (1 << chosen) - 1
+    left = np.empty(full + 1)  # logarithm of the similarities of all that are not in the subset
+    reached = np.empty(full + 1)
+    passed = np.zeros(full + 1)  # probability that the choices go through the subset, given the end
+    left[full] = _log_sum(u, chosen)
+    for subset in range(full - 1, -1, -1):
+        i = 0
+        while subset >> i & 1:
+            i += 1
+        left[subset] = _add_logs(left[subset | 1 << i], u[i])
+    reached[0] = 0.0
+    for subset in range(1, full + 1):
+        top = -math.inf
+        for i in range(chosen):
+            if subset >> i & 1:
+                before = subset ^ 1 << i
+                top = max(top, reached[before] + u[i] - left[before])
+        total = 0.0
+        for i in range(chosen):
+            if subset >> i & 1:
+                before = subset ^ 1 << i
+                total += exp(reached[before] + u[i] - left[before] - top)
+        reached[subset] = top + log(total)
+    passed[full] = 1.0
+    for subset in range(full, 0, -1):
+        for i in range(chosen):
+            if subset >> i & 1:
+                before = subset ^ 1 << i
+                step = reached[before] + u[i] - left[before] - reached[subset]
+                passed[before] += passed[subset] * exp(step)
+    for i in range(chosen):
+        slope[i] = -1.0
+        for subset in range(full):
+            if not subset >> i & 1:
+                slope[i] += passed[subset] * exp(u[i] - left[subset])
+    visits = 0.0
+    for subset in range(full):
+        visits += passed[subset] * exp(left[full] - left[subset])
+    for j in range(chosen, len(u)):
+        slope[j] = visits * exp(u[j] - left[full])
+    return -reached[full]
+
+
+@jit
+def _integral(chosen: int, u: Array, slope: Array) -> float:
+    """The first ``chosen`` alternatives in any order, by an integral.
+
+    If alternatives arrive at exponential times of rates s, the chosen ones must come before the
+    first of the others, whose rates sum to R: the integral over v from 0 to 1 of the product of
+    1 - v**(s_i / R). With v = exp(-exp(x)) the trapezoidal rule converges exponentially.
+    """
+    rest = _log_sum(u, chosen)
+    above = math.log(chosen + 1.0) + _ABOVE
+    size = int((above + _BELOW) / _STEP)
+    logs = np.empty(size)
+    top = -math.inf
+    for node in range(size):
+        x = above - node * _STEP
+        value = x - exp(x)
+        for i in range(chosen):
+            arrival = u[i] - rest + x
+            if arrival < _EARLY:
+                value += arrival
+            elif arrival < -_EARLY:
+                value += math.log(-math.expm1(-exp(arrival)))
+        logs[node] = value
+        top = max(top, value)
+    total = 0.0
+    for node in range(size):
+        logs[node] = exp(logs[node] - top)
+        total += logs[node]
+    arrivals = 0.0
+    for i in range(chosen):
+        slope[i] = 0.0
+        for node in range(size):
+            arrival = u[i] - rest + above - node * _STEP
+            share = 1.0
+            if arrival > _EARLY:
+                time = exp(min(arrival, -_EARLY))
+                share = time / math.expm1(time)
+            slope[i] -= logs[node] / total * share
+        arrivals -= slope[i]
+    for j in range(chosen, len(u)):
+        slope[j] = arrivals * exp(u[j] - rest)
+    return -(math.log(_STEP * total) + top)
