@@ -126,8 +126,8 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
-            The comparisons.
+        X : Choices, Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
+            The answers. A loss that is no probability is fitted to the comparisons within choices.
         y : (m,) array of +1 and -1, optional
             -1 reverses a row: far was answered to be nearer. Default: rows are the answers.
         n_objects : int, optional
@@ -136,33 +136,35 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
             A warm start instead of ``start`` and ``n_init``.
         """
         self._check_parameters()
-        triplets = as_answers(X, y, self.n_objects if n_objects is None else n_objects)
-        warn_about(triplets, min_answers=self.n_components + 1, stacklevel=3)
-        need_room(triplets.n_objects, self.n_components)
-        problem = _as_problem(triplets)
+        answers = read_answers(X, y, self.n_objects if n_objects is None else n_objects)
+        warn_about(answers, min_answers=self.n_components + 1, stacklevel=3)
+        need_room(answers.n_objects, self.n_components)
+        problem = self._problem(answers)
         if init is not None:
-            init = _check_init(init, (triplets.n_objects, self.n_components))
-        solver = self.solver(init, work=len(triplets))
+            init = _check_init(init, (answers.n_objects, self.n_components))
+        solver = self.solver(init, work=len(answers))
         fit = solver.solve(problem, as_generator(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
         self.separable_ = unbounded and all(
-            satisfied(fit.embedding, block).all() for block in blocks_of(triplets)
+            satisfied(fit.embedding, block).all() for block in blocks_of(answers)
         )
         self.converged_ = fit.converged and not self.separable_
         self.loss_, self.n_iter_ = fit.loss, fit.n_iter
         self.reason_ = f"{fit.reason}; {_UNBOUNDED}" if unbounded else fit.reason
-        self.n_objects_, self.n_features_in_ = triplets.n_objects, triplets.shape[1]
-        self._reference = triplets[:1]  # has the names, for queries by name
+        self.n_objects_ = answers.n_objects
+        self._reference = Triplets([[0, 1, 2]], n_objects=answers.n_objects, names=answers.names)
+        if isinstance(answers, Triplets | StreamedTriplets):
+            self.n_features_in_ = answers.shape[1]
         self._warn()
         return self
 
     def solve(
-        self, triplets: Triplets, rng: np.random.Generator, init: Floats | None = None
+        self, answers: Answers, rng: np.random.Generator, init: Floats | None = None
     ) -> Fit:
         """Fit answers that are already checked, without warnings."""
-        solver = self.solver(init, work=len(triplets))
-        return solver.solve(_as_problem(triplets), rng)
+        solver = self.solver(init, work=len(answers))
+        return solver.solve(self._problem(answers), rng)
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Floats:
         """Embed the objects and return the embedding (n_objects, n_components)."""
@@ -197,6 +199,11 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
             right += weight * self.score(block)
             total += weight
         return right / total
+
+    def _problem(self, answers: Answers | StreamedTriplets) -> Problem | Blocks:
+        if isinstance(answers, StreamedTriplets):
+            return answers
+        return problem_of(answers_for(self.model(), answers))
 
     def _is_unbounded(self, fit: Fit, problem: Problem | Blocks) -> bool:
         """Whether a map of twice the size fits as well: then the likelihood has no maximum."""
@@ -244,11 +251,18 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def as_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Triplets | StreamedTriplets:
-    """The comparisons as Triplets, reversed where y is -1; or a stream."""
+def read_answers(
+    X: Any, y: ArrayLike | None, n_objects: int | None
+) -> Answers | StreamedTriplets:
+    """The answers as Choices or Triplets, reversed where y is -1; or a stream."""
     if isinstance(X, StreamedTriplets):
         return as_stream(X, y, n_objects)
-    return oriented(as_triplets(X, n_objects), y)
+    return oriented(X, y, n_objects)
+
+
+def answers_for(model: Model, answers: Answers) -> Answers:
+    """The answers as the model takes them: a loss takes the comparisons within choices."""
+    return answers if model.is_probability else split_of(answers)
 
 
 def as_stream(
@@ -275,20 +289,21 @@ def _refuse_signs(y: ArrayLike | None) -> None:
         raise InputError("a stream takes no y: its rows are the answers; reverse them in the file.")
 
 
-def _as_problem(triplets: Triplets | StreamedTriplets) -> Problem | Blocks:
-    if isinstance(triplets, StreamedTriplets):
-        return triplets
-    return build_problem(triplets.array, triplets.n_objects, triplets.weights)
-
-
-def oriented(triplets: Triplets, y: ArrayLike | None) -> Triplets:
-    """Reverse the rows where y is -1."""
+def oriented(X: Any, y: ArrayLike | None, n_objects: int | None = None) -> Answers:
+    """The answers, with the rows of triplets reversed where y is -1; as choices if on screens."""
     if y is None:
-        return triplets
+        return as_answers(X, n_objects)
+    if isinstance(X, Choices):
+        raise InputError("choices take no y: they say what was chosen; use Triplets to reverse.")
+    triplets = as_triplets(X, n_objects)
+    return as_answers(reversed_where(triplets, _signs(y, len(triplets)) == -1))
+
+
+def reversed_where(triplets: Triplets, rows: Bools) -> Triplets:
+    """The triplets, some of them with the opposite answer."""
     turned = [0, 2, 1] if triplets.shape[1] == 3 else [2, 3, 0, 1]
-    first = _signs(y, len(triplets))[:, None] == 1
-    rows = np.where(first, triplets.array, triplets.array[:, turned])
-    return restore(triplets._fields._replace(array=rows))
+    array = np.where(rows[:, None], triplets.array[:, turned], triplets.array)
+    return restore(triplets._fields._replace(array=array))
 
 
 def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:

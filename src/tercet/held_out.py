@@ -12,19 +12,28 @@ from scipy.special import log_softmax, logsumexp
 from sklearn.base import clone
 
 from tercet.answers.diagnosis import warn_about
+from tercet.answers.choices import (
+    Answers,
+    Choices,
+    as_answers,
+    chance_of,
+    rearranged,
+    split_of,
+)
 from tercet.answers.questions import deal, default_unit, number_units
-from tercet.answers.triplets import Triplets, as_triplets, weights_of
+from tercet.answers.triplets import weights_of
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.metrics import (
+    ReliabilityTable,
     RiskCoverage,
-    calibration_limit,
-    expected_calibration_error,
+    curve_by_confidence,
     predicted_correctly,
-    risk_coverage,
+    tabulate_confidence,
 )
+from tercet.models.luce import agreement_with, order_outcomes
 from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import progress_bar
@@ -43,16 +52,24 @@ _FOLDS = 1  # first key of seeds
 class HeldOut(NamedTuple):
     """How well held-out answers are predicted; printable.
 
+    Each answer is one choice: of two pairs, of the three of an odd one out, of the k nearest.
+
     Attributes
     ----------
     probability : (k,) array
         Predicted probability of each given answer, its unit being held out; votes one by one. For
         models without a likelihood, π: the probability that the answer is true.
+    confidence, right : (k,) array
+        Probability of the most likely outcome of each, and whether it was the answer, ½ for a tie.
     how : str
         How answers were held out, such as "each comparison left out in turn".
     accuracy, accuracy_error : float
-        Share of the answers predicted correctly, and its standard error over units. A tie counts
-        half.
+        Share of the answers predicted correctly, and its standard error over units.
+    chance : float
+        The accuracy of guessing: ½ for two alternatives, ⅓ for an odd one out.
+    in_order : float
+        Share of the comparisons within the answers that are predicted correctly, every answer
+        counting once; equal to the accuracy if each has two alternatives.
     log_loss, log_loss_error : float
         Mean of −log probability, in nats; NaN for models without a likelihood.
     rough : float
@@ -65,9 +82,13 @@ class HeldOut(NamedTuple):
     """
 
     probability: Floats
+    confidence: Floats
+    right: Floats
     how: str
     accuracy: float
     accuracy_error: float
+    chance: float
+    in_order: float
     log_loss: float
     log_loss_error: float
     rough: float
@@ -80,10 +101,16 @@ class HeldOut(NamedTuple):
         """Whether the model has a likelihood; else draws vote."""
         return not math.isnan(self.log_loss)
 
+    @property
+    def reliability(self) -> ReliabilityTable:
+        """How often predictions of a given confidence are correct."""
+        return _reliability(self.confidence, self.right, self.chance)
+
     def __str__(self) -> str:
         said = [
             f"{percent(self.accuracy)} of {len(self.probability)} held-out answers are predicted "
-            f"correctly (standard error {percent(self.accuracy_error)}; {self.how})."
+            f"correctly (standard error {percent(self.accuracy_error)}; by guessing "
+            f"{percent(self.chance)}; {self.how})."
         ]
         if self.is_probability:
             said.append(
@@ -120,9 +147,8 @@ def predict_held_out(
     ----------
     maker : Posterior or Bootstrap
         Of any model, fitted to these answers or not fitted; it is not changed.
-    answers : Triplets, array or data frame
-        Weights count, and whole ones are votes; those of one screen count as one choice, unless
-        the maker's unit is "answer".
+    answers : Choices, Triplets, array or data frame
+        Weights count, and whole ones are votes; triplets of one screen are one choice.
     method : {"loo", "kfold"}, optional
         Leave-one-out by reweighting the draws of one fit (PSIS; Vehtari, Gelman & Gabry 2017), for
         a sampled posterior, or K-fold cross-validation with new fits. By default the first where
@@ -130,8 +156,7 @@ def predict_held_out(
     folds : int
         For "kfold"; there must be at least twice as many units.
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        What is held out together: by default screens where some have several answers, else
-        comparisons. With "observer", people are predicted from other people.
+        What is held out together: by default the choices of screens, else comparisons. With "observer", people are predicted from other people.
     random_state : None, int or numpy.random.Generator
         For the folds and their fits.
     progress : bool, optional
@@ -158,9 +183,9 @@ def predict_held_out(
             "maker must be a Posterior or a Bootstrap, such as Posterior(2), got "
             f"{type(maker).__name__}."
         )
-    triplets = as_triplets(answers)
-    unit = default_unit(triplets) if unit is None else unit
-    units = number_units(triplets, unit)
+    given = as_answers(answers)
+    unit = default_unit(given) if unit is None else unit
+    units = number_units(given, unit)
     count = int(units.max()) + 1
     if folds < 2 or count < 2 * folds:
         raise InputError(
@@ -168,17 +193,16 @@ def predict_held_out(
             f"{unit}s as folds, are needed."
         )
     if not hasattr(maker, "ensemble_"):  # else its fit has said it
-        warn_about(triplets, min_answers=maker.embedder.n_components + 1, stacklevel=2)
+        warn_about(given, min_answers=maker.embedder.n_components + 1, stacklevel=2)
     entropy = entropy_of(random_state)
-    fitted, rough, has_loss = maker.weigh(triplets), 0.0, True
+    has_loss = True
     if _check_method(maker, method) == "kfold":
         how = f"in {folds} folds of {unit}s"
-        probability, has_loss = _by_folds(maker, triplets, units, folds, entropy, progress)
+        found, has_loss = _by_folds(maker, given, units, folds, entropy, progress)
     else:
         how = f"each {unit} left out in turn"
-        found = leave_one_out(_ensemble_of(maker, triplets, entropy), fitted, units)
-        probability, rough = found.probability, float(np.mean(~(found.k_hat <= K_HAT)))
-    return _summarise(probability, triplets, weights_of(fitted), units, how, rough, has_loss)
+        found = leave_one_out(_ensemble_of(maker, given, entropy), given, units)
+    return _summarise(found, given, units, how, has_loss)
 
 
 # --- inside -----------------------------------------------------------------------------------
@@ -200,75 +224,87 @@ def _check_method(maker: Posterior | Bootstrap, method: str | None) -> str:
 
 
 def _fit(
-    maker: Posterior | Bootstrap, triplets: Triplets, seed: np.random.SeedSequence
+    maker: Posterior | Bootstrap, answers: Answers, seed: np.random.SeedSequence
 ) -> Ensemble:
     """A new fit with the same settings, without warnings about the answers."""
     again = clone(maker).set_params(
         random_state=np.random.default_rng(seed), progress=False, checkpoint=None
     )
-    ensemble: Ensemble = again._fit_quietly(triplets).ensemble_
+    ensemble: Ensemble = again._fit_quietly(answers).ensemble_
     return ensemble
 
 
-def _ensemble_of(maker: Posterior | Bootstrap, triplets: Triplets, entropy: int) -> Ensemble:
+def _ensemble_of(maker: Posterior | Bootstrap, answers: Answers, entropy: int) -> Ensemble:
     """The draws of the maker, fitted now where it is not."""
     ensemble: Ensemble | None = getattr(maker, "ensemble_", None)
     if ensemble is None:
-        return _fit(maker, triplets, seed_for(entropy, _FOLDS))
-    if ensemble.n_objects != triplets.n_objects:
+        return _fit(maker, answers, seed_for(entropy, _FOLDS))
+    if ensemble.n_objects != answers.n_objects:
         raise InputError(
             f"the maker was fitted to {ensemble.n_objects} objects, and these answers are about "
-            f"{triplets.n_objects}: pass the answers it was fitted to, or an unfitted maker."
+            f"{answers.n_objects}: pass the answers it was fitted to, or an unfitted maker."
         )
     return ensemble
 
 
 def _by_folds(
     maker: Posterior | Bootstrap,
-    triplets: Triplets,
+    answers: Answers,
     units: Index,
     k: int,
     entropy: int,
     progress: bool | None,
-) -> tuple[Floats, bool]:
-    """Probability of each row (m,) by maps of the other folds; whether there is a likelihood."""
+) -> tuple[Pointwise, bool]:
+    """Predictions of each row by maps of the other folds; whether there is a likelihood."""
     folds = deal(units, k, np.random.default_rng(seed_for(entropy, _FOLDS)))
-    probability = np.empty(len(triplets))
+    columns = np.empty((4, len(answers)))
     with progress_bar(k, "folds", progress) as bar:
         for fold in range(k):
             rows = folds == fold
-            ensemble = _fit(maker, triplets[~rows], seed_for(entropy, _FOLDS, fold))
+            ensemble = _fit(maker, answers[~rows], seed_for(entropy, _FOLDS, fold))
             is_probability = ensemble.model is not None and ensemble.model.is_probability
             if is_probability:
                 numbers = np.unique(units[rows], return_inverse=True)[1]
-                found = held_out(ensemble, triplets[rows], numbers).probability
+                found = held_out(ensemble, answers[rows], numbers)
             else:
-                found = ensemble.triplet_probability(triplets[rows])
-            probability[rows] = found
+                found = vote(ensemble, answers[rows])
+            columns[:, rows] = found.rows
             bar.update(1)
-    return probability, is_probability
+    return Pointwise(np.empty(0), *columns, np.empty(0)), is_probability
 
 
 def _summarise(
-    probability: Floats,
-    triplets: Triplets,
-    weights: Floats,
-    units: Index,
-    how: str,
-    rough: float,
-    has_loss: bool,
+    found: Pointwise, answers: Answers, units: Index, how: str, has_loss: bool
 ) -> HeldOut:
+    weights, votes = weights_of(answers), answers.each_vote()
     sizes = sum_by_unit(weights, units)
-    p = np.clip(probability, 1e-300, 1.0)
-    right = predicted_correctly(p)
-    counted = p[triplets.each_vote()]
-    accuracy = mean_per_answer(sum_by_unit(right * weights, units), sizes)
+    p = np.clip(found.probability, 1e-300, 1.0)
+    accuracy = mean_per_answer(sum_by_unit(found.right * weights, units), sizes)
+    chance = float(np.average(chance_of(answers), weights=weights))
     loss, error, limit = (math.nan, math.nan), math.nan, math.nan
     if has_loss:
         loss = mean_per_answer(sum_by_unit(-np.log(p) * weights, units), sizes)
-        error, limit = expected_calibration_error(counted), calibration_limit(counted)
-    curve = risk_coverage(p, weights=weights)
-    return HeldOut(counted, how, *accuracy, *loss, rough, error, limit, curve)
+        table = _reliability(found.confidence[votes], found.right[votes], chance)
+        error, limit = table.error, table.limit
+    return HeldOut(
+        p[votes],
+        found.confidence[votes],
+        found.right[votes],
+        how,
+        *accuracy,
+        chance,
+        float(np.average(found.in_order, weights=weights)),
+        *loss,
+        float(np.mean(~(found.k_hat <= K_HAT))) if found.k_hat.size else 0.0,
+        error,
+        limit,
+        curve_by_confidence(found.confidence, found.right, weights),
+    )
+
+
+def _reliability(confidence: Floats, right: Floats, chance: float) -> ReliabilityTable:
+    """Bins start at the smallest confidence that is possible."""
+    return tabulate_confidence(confidence, right, least=min(chance, float(confidence.min())))
 
 
 # --- pointwise predictions: of new answers, or by importance sampling ---------------------------
@@ -287,28 +323,35 @@ class Pointwise(NamedTuple):
     """Predictions of held-out answers."""
 
     log_density: Floats  # (U,) of all answers of a unit; empty where there is no likelihood
-    probability: Floats  # (m,) of each row
+    probability: Floats  # (m,) of each answer
+    confidence: Floats  # (m,) probability of the most likely outcome
+    right: Floats  # (m,) whether that is the answer: 1, 0, or ½ for a tie
+    in_order: Floats  # (m,) share of the comparisons within the answer predicted correctly
     k_hat: Floats  # (U,), or empty: not by importance sampling
 
+    @property
+    def rows(self) -> Floats:
+        """The columns (4, m) about single answers."""
+        return np.stack([self.probability, self.confidence, self.right, self.in_order])
 
-def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Pointwise:
+
+def leave_one_out(ensemble: Ensemble, answers: Answers, units: Index) -> Pointwise:
     """Predict every unit from the others, by reweighting the draws of one fit (PSIS).
 
     Parameters
     ----------
     ensemble : Ensemble
         Draws from the posterior of a probabilistic model, chain after chain.
-    triplets : Triplets
+    answers : Triplets or Choices
         The m answers it was fitted to; weights are counts.
     units : (m,) integer array
         What is left out together, numbered from 0.
     """
-    size = len(ensemble)
     log_density, k_hat = np.empty(units.max() + 1), np.empty(units.max() + 1)
-    probability = np.empty(len(triplets))
-    for rows, starts in _blocks(units, size):
-        p, log_p = _by_draw(ensemble, triplets[rows])
-        likelihood = np.add.reduceat(log_p, starts, axis=0)  # (units, S)
+    columns = np.empty((4, len(answers)))
+    for rows, starts in _blocks(units, answers, len(ensemble)):
+        drawn = _by_draw(ensemble, answers[rows])
+        likelihood = np.add.reduceat(drawn.log_density, starts, axis=0)  # (units, S)
         weights = log_softmax(-likelihood, axis=1)
         k = np.zeros(len(starts))
         open_ones = np.flatnonzero(np.ptp(likelihood, axis=1) > SETTLED)
@@ -319,8 +362,8 @@ def leave_one_out(ensemble: Ensemble, triplets: Triplets, units: Index) -> Point
         found = units[rows[starts]]
         log_density[found], k_hat[found] = logsumexp(weights + likelihood, axis=1), k
         sizes = np.diff(np.append(starts, len(rows)))
-        probability[rows] = np.einsum("ms,ms->m", p, np.exp(np.repeat(weights, sizes, axis=0)))
-    return Pointwise(log_density, probability, k_hat)
+        columns[:, rows] = drawn.predicted(np.exp(np.repeat(weights, sizes, axis=0)))
+    return Pointwise(log_density, *columns, k_hat)
 
 
 def _efficiency(likelihood: Floats, n_chains: int) -> Floats:
@@ -353,44 +396,100 @@ def _smoothed(likelihood: Floats, efficiency: float, raw: Floats) -> tuple[Float
 
 
 def held_out(
-    ensemble: Ensemble, triplets: Triplets, units: Index, *, jointly: bool = True
+    ensemble: Ensemble, answers: Answers, units: Index, *, jointly: bool = True
 ) -> Pointwise:
     """Predict new answers: log mean_s exp Σ_rows log p_s of every unit.
 
     Parameters
     ----------
-    ensemble, triplets, units
+    ensemble, answers, units
         As in `leave_one_out`, with new answers.
     jointly : bool
         Whether the answers of a unit are predicted jointly; else one by one, and summed.
     """
-    log_density, probability = np.empty(units.max() + 1), np.empty(len(triplets))
-    for rows, starts in _blocks(units, len(ensemble)):
-        p, log_p = _by_draw(ensemble, triplets[rows])
-        probability[rows] = mean = p.mean(axis=1)
+    log_density, columns = np.empty(units.max() + 1), np.empty((4, len(answers)))
+    size = len(ensemble)
+    for rows, starts in _blocks(units, answers, size):
+        part = answers[rows]
+        drawn = _by_draw(ensemble, part)
+        columns[:, rows] = drawn.predicted(np.full((len(rows), size), 1.0 / size))
         if jointly:
-            likelihood = np.add.reduceat(log_p, starts, axis=0)
-            found = logsumexp(likelihood, axis=1) - math.log(len(ensemble))
+            likelihood = np.add.reduceat(drawn.log_density, starts, axis=0)
+            found = logsumexp(likelihood, axis=1) - math.log(size)
         else:
-            found = np.add.reduceat(np.log(mean) * weights_of(triplets[rows]), starts)
+            found = np.add.reduceat(np.log(columns[0, rows]) * weights_of(part), starts)
         log_density[units[rows[starts]]] = found
-    return Pointwise(log_density, probability, np.empty(0))
+    return Pointwise(log_density, *columns, np.empty(0))
 
 
-def _blocks(units: Index, n_samples: int) -> Iterator[tuple[Index, Index]]:
+def vote(ensemble: Ensemble, answers: Answers) -> Pointwise:
+    """Predict answers by π, for models without a likelihood.
+
+    A choice is predicted correctly if all comparisons within it are.
+    """
+    split = split_of(answers)
+    p = ensemble.triplet_probability(split)
+    right = predicted_correctly(p)
+    if isinstance(answers, Choices):
+        starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
+        in_order = np.add.reduceat(right, starts) / np.diff(np.append(starts, len(p)))
+        p, right = np.minimum.reduceat(p, starts), np.minimum.reduceat(right, starts)
+        return Pointwise(np.empty(0), p, np.maximum(p, 1.0 - p), right, in_order, np.empty(0))
+    return Pointwise(np.empty(0), p, np.maximum(p, 1.0 - p), right, right, np.empty(0))
+
+
+def _blocks(
+    units: Index, answers: Answers, n_samples: int
+) -> Iterator[tuple[Index, Index]]:
     """Rows of whole units, unit after unit, and where each unit starts."""
     order = np.argsort(units, kind="stable")
     starts = np.flatnonzero(np.diff(units[order], prepend=-1))
-    block = starts // max(1, BLOCK // n_samples)
+    sizes = np.ones(len(order))
+    if isinstance(answers, Choices):
+        sizes = 2.0 * answers.n_alternatives[order]
+    block = (np.cumsum(sizes) - sizes)[starts] // max(1, BLOCK // n_samples)
     for part in np.split(starts, np.flatnonzero(np.diff(block)) + 1):
         after = starts[np.searchsorted(starts, part[-1], side="right") :]
         yield order[part[0] : after[0] if after.size else None], part - part[0]
 
 
-def _by_draw(ensemble: Ensemble, triplets: Triplets) -> tuple[Floats, Floats]:
-    """Probability of every row in every draw, (m, S), and its logarithm times the row's weight."""
-    p = np.maximum(ensemble.answer_probability(triplets, by_draw=True).T, 1e-300)
-    return p, np.log(p) * weights_of(triplets)[:, None]
+class _Drawn(NamedTuple):
+    """Probabilities of answers in every draw."""
+
+    p: Floats  # (m, S)
+    log_density: Floats  # (m, S): log p times the answer's weight
+    ensemble: Ensemble
+    choices: Choices | None = None
+    first: Floats | None = None  # (A, S) of each alternative, to be chosen first
+
+    def predicted(self, weights: Floats) -> Floats:
+        """The columns (4, m) of `Pointwise` about answers, with the draws weighted (m, S)."""
+        p = np.einsum("ms,ms->m", self.p, weights)
+        if self.choices is None or self.first is None:
+            right = predicted_correctly(p)
+            return np.stack([p, np.maximum(p, 1.0 - p), right, right])
+        choices, sizes = self.choices, self.choices.n_alternatives
+        mean = np.einsum("as,as->a", self.first, np.repeat(weights, sizes, axis=0))
+        order = np.empty(len(mean), dtype=np.int64)
+        order_outcomes(choices.kinds, choices.cuts, mean, order)
+        right, in_order = np.empty(len(p)), np.empty(len(p))
+        agreement_with(
+            choices.kinds, choices.cuts, choices.n_chosen, mean, order, right, in_order
+        )
+        likeliest, _ = self.ensemble.choice_tables(rearranged(choices, order))
+        confidence = np.einsum("ms,ms->m", likeliest, weights)
+        return np.stack([p, confidence, right, in_order])
+
+
+def _by_draw(ensemble: Ensemble, answers: Answers) -> _Drawn:
+    first = None
+    if isinstance(answers, Choices):
+        p, first = ensemble.choice_tables(answers)
+    else:
+        p = ensemble.answer_probability(answers, by_draw=True).T
+    p = np.maximum(p, 1e-300)
+    density = np.log(p) * weights_of(answers)[:, None]
+    return _Drawn(p, density, ensemble, answers if first is not None else None, first)
 
 
 # --- scores -----------------------------------------------------------------------------------

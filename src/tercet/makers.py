@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -12,13 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from tercet.answers.screens import weigh_screens
+from tercet.answers.choices import Answers, Choices
 from tercet.answers.streams import StreamedTriplets
-from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.ensemble.ensemble import Ensemble
-from tercet.errors import DataWarning
 from tercet.estimators import CKL
 from tercet.running.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.running.provenance import Seed, describe
@@ -74,7 +71,6 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
     ensemble_: Ensemble
     classes_: NDArray[np.int64]
     estimator: Embedder | int
-    unit: str | None
     random_state: Seed
     checkpoint: PathLike | None
 
@@ -106,38 +102,20 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
         copy: Self = clone(self).set_params(**{key: n_components})
         return copy
 
-    def unit_of(self, triplets: Triplets) -> str:
-        """The unit of these answers: by default screens if they share them, else answers."""
-        if self.unit is not None:
-            return self.unit
-        return "screen" if triplets.shares_screens else "answer"
-
-    def weigh(self, triplets: Triplets) -> Triplets:
-        """The answers with their weights in this fit: a screen counts as one choice."""
-        return triplets if self.unit_of(triplets) == "answer" else weigh_screens(triplets)
-
     @abstractmethod
-    def _fit_quietly(self, triplets: Triplets) -> Self:
+    def _fit_quietly(self, answers: Answers) -> Self:
         """Fit to answers that are already checked, without warnings."""
 
     def _open_checkpoint(
-        self, answers: Triplets | StreamedTriplets, more: Mapping[str, Any]
+        self, answers: Answers | StreamedTriplets, more: Mapping[str, Any]
     ) -> Checkpoint:
         """The checkpoint of a fit to these answers; ``more`` is anything else it depends on."""
         data = {"number of objects": answers.n_objects, "names of objects": answers.names, **more}
-        if isinstance(answers, Triplets):
+        if isinstance(answers, Choices):
+            data |= {"alternatives": answers.pairs, "weights": answers.weights}
+            data |= {"sizes": answers.cuts, "kinds": answers.kinds, "chosen": answers.n_chosen}
+        elif isinstance(answers, StreamedTriplets):
+            data["comparisons"] = None if self.checkpoint is None else answers.digest()
+        else:
             data |= {"comparisons": answers.array, "weights": answers.weights}
-        elif self.checkpoint is not None:
-            data["comparisons"] = answers.digest()
         return open_checkpoint(self.checkpoint, describe(self), data, self.random_state)
-
-
-def warn_about_screens(triplets: Triplets, what: str, cure: str, stacklevel: int = 2) -> None:
-    """Warn that answers of one screen are one choice, if some screen has several."""
-    if triplets.shares_screens:
-        warnings.warn(
-            f"answers of one screen are one choice, but {what}, so the result will look more "
-            f"certain than it is; {cure}.",
-            DataWarning,
-            stacklevel=stacklevel + 1,
-        )

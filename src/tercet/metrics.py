@@ -152,7 +152,8 @@ class ReliabilityTable:
     Attributes
     ----------
     edges : (bins + 1,) array
-        From ½ to 1. A bin includes its left edge; the last one also includes 1.
+        From the smallest possible confidence, ½ for two outcomes, to 1. A bin includes its left
+        edge; the last one also includes 1.
     count : (bins,) integer array
     confidence, accuracy : (bins,) array
         Mean confidence and share of correct predictions; NaN if the bin is empty.
@@ -162,6 +163,27 @@ class ReliabilityTable:
     count: NDArray[np.int64]
     confidence: Floats
     accuracy: Floats
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: the mean of |accuracy − confidence| over bins, by count."""
+        gap = np.abs(self.accuracy - self.confidence)
+        return float(np.nansum(self.count * gap) / self.count.sum())
+
+    @property
+    def limit(self) -> float:
+        """The error that perfectly calibrated probabilities exceed by chance in 5 % of cases.
+
+        The error of a bin of n rows is then approximately normal around 0 with variance c(1 − c)/n,
+        c being their mean confidence; the calibration error, a weighted sum of their absolute
+        values, is approximately normal too.
+        """
+        filled = self.count > 0
+        n, c = self.count[filled], self.confidence[filled]
+        spread = n / n.sum() * np.sqrt(c * (1.0 - c) / n)
+        mean = np.sqrt(2.0 / np.pi) * spread.sum()
+        variance = (1.0 - 2.0 / np.pi) * (spread @ spread)
+        return float(mean + ndtri(0.95) * np.sqrt(variance))
 
 
 def reliability_table(
@@ -179,18 +201,34 @@ def reliability_table(
         As in ``log_loss``.
     bins : int
     """
+    p, true = check_probability(probability, truth)
+    return tabulate_confidence(np.maximum(p, 1.0 - p), predicted_correctly(p, true), bins=bins)
+
+
+def tabulate_confidence(
+    confidence: Floats, right: Floats, *, least: float = 0.5, bins: int = 10
+) -> ReliabilityTable:
+    """Accuracy by confidence, in equal bins of [least, 1].
+
+    Parameters
+    ----------
+    confidence : (m,) array
+        Probability of the most likely outcome of each row.
+    right : (m,) array
+        Whether it was the outcome: 1, 0, or ½ for a tie.
+    least : float
+        The smallest possible confidence: ½ for two outcomes.
+    bins : int
+    """
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}.")
-    p, true = check_probability(probability, truth)
-    right = predicted_correctly(p, true)
-    certainty = np.maximum(p, 1.0 - p)
-    edges = np.linspace(0.5, 1.0, bins + 1)
-    place = np.searchsorted(edges[1:-1], certainty, side="right")
+    edges = np.linspace(least, 1.0, bins + 1)
+    place = np.searchsorted(edges[1:-1], confidence, side="right")
     count = np.bincount(place, minlength=bins)
     filled = np.where(count > 0, count, np.nan)
-    confidence = np.bincount(place, weights=certainty, minlength=bins) / filled
+    mean = np.bincount(place, weights=confidence, minlength=bins) / filled
     accuracy = np.bincount(place, weights=right, minlength=bins) / filled
-    return ReliabilityTable(edges, count, confidence, accuracy)
+    return ReliabilityTable(edges, count, mean, accuracy)
 
 
 def expected_calibration_error(
@@ -206,9 +244,7 @@ def expected_calibration_error(
         As in ``log_loss``.
     bins : int
     """
-    table = reliability_table(probability, truth, bins=bins)
-    gap = np.abs(table.accuracy - table.confidence)
-    return float(np.nansum(table.count * gap) / table.count.sum())
+    return reliability_table(probability, truth, bins=bins).error
 
 
 def predicted_correctly(probability: Floats, truth: Bools | bool = True) -> Floats:
@@ -219,21 +255,14 @@ def predicted_correctly(probability: Floats, truth: Bools | bool = True) -> Floa
 def calibration_limit(probability: ArrayLike, *, bins: int = 10) -> float:
     """The error that perfectly calibrated probabilities exceed by chance in 5 % of cases.
 
-    The error of a bin of n rows is then approximately normal around 0 with variance c(1 − c)/n, c
-    being their mean confidence; the calibration error, a weighted sum of their absolute values, is
-    approximately normal too.
+    See `ReliabilityTable.limit`.
 
     Parameters
     ----------
     probability, bins
         As in ``expected_calibration_error``.
     """
-    table = reliability_table(probability, bins=bins)
-    filled = table.count > 0
-    n, c = table.count[filled], table.confidence[filled]
-    spread = n / n.sum() * np.sqrt(c * (1.0 - c) / n)
-    mean, variance = np.sqrt(2.0 / np.pi) * spread.sum(), (1.0 - 2.0 / np.pi) * (spread @ spread)
-    return float(mean + ndtri(0.95) * np.sqrt(variance))
+    return reliability_table(probability, bins=bins).limit
 
 
 def check_probability(probability: ArrayLike, truth: ArrayLike | None) -> tuple[Floats, Bools]:
@@ -341,8 +370,12 @@ def risk_coverage(
     weight = np.ones(len(p)) if weights is None else np.asarray(weights, dtype=np.float64)
     if weight.shape != p.shape or not ((weight > 0.0) & (weight < np.inf)).all():
         raise InputError(f"weights must be {len(p)} positive numbers, one for each row.")
-    wrong = 1.0 - predicted_correctly(p, true)
-    confidence, place = np.unique(-np.maximum(p, 1.0 - p), return_inverse=True)
-    total = np.cumsum(np.bincount(place, weight))
-    failed = np.cumsum(np.bincount(place, weight * wrong))
-    return RiskCoverage(-confidence, total / total[-1], failed / total)
+    return curve_by_confidence(np.maximum(p, 1.0 - p), predicted_correctly(p, true), weight)
+
+
+def curve_by_confidence(confidence: Floats, right: Floats, weights: Floats) -> RiskCoverage:
+    """Risk against coverage of rows with these confidences; as in `tabulate_confidence`."""
+    found, place = np.unique(-confidence, return_inverse=True)
+    total = np.cumsum(np.bincount(place, weights))
+    failed = np.cumsum(np.bincount(place, weights * (1.0 - right)))
+    return RiskCoverage(-found, total / total[-1], failed / total)

@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.answers.choices import Choices
 from tercet.arrays import Floats, Index
 from tercet.compiled import jit, jit_sums
 from tercet.errors import InputError
 from tercet.models import Model
+from tercet.models.luce import choice_probabilities
 from tercet.running.threads import in_order
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Ellipses",
     "answer_probability",
     "check_method",
+    "choice_probability",
     "constants_by_draw",
     "default_method",
     "distances",
@@ -334,6 +337,57 @@ def answer_probability(
         p = 0.5 + (p - 0.5) * keep
         out[rows] = p if by_draw else p.mean(axis=1)
     return out.T if by_draw else out
+
+
+def choice_probability(
+    squared: Floats,
+    alternatives: Index,
+    choices: Choices,
+    model: Model,
+    n_components: int = 2,
+    parameters: Mapping[str, Floats] | None = None,
+) -> tuple[Floats, Floats]:
+    """Probability of choices in every draw, and of each alternative to be chosen first.
+
+    Parameters
+    ----------
+    squared, model, n_components, parameters
+        As in `answer_probability`; a lapse is any of the outcomes, all equally likely.
+    alternatives : (A,) integer array
+        Columns of ``squared``, of the alternatives of all choices.
+    choices : Choices
+        m choices.
+
+    Returns
+    -------
+    probability : (m, S) array
+        Of what was chosen.
+    first : (A, S) array
+        Of every alternative, to be the one chosen, or the first of several. Lapses are left out:
+        they do not change which alternative is the most likely one.
+    """
+    parameters = parameters or {}
+    size = len(squared)
+    model.log_similarity(1.0, n_components)  # raises if the model is a loss
+    constants = np.broadcast_to(constants_by_draw(model, n_components, parameters), (size, 2))
+    lapse = parameters.get("lapse", np.zeros(size))
+    probability, first = np.empty((size, len(choices))), np.empty((size, len(alternatives)))
+    log_s, unused = np.empty((2, squared.shape[1]))
+    similarity = type(model).similarity
+    assert similarity is not None
+    for s, (p, q) in enumerate(constants):
+        similarity(p, q, np.ascontiguousarray(squared[s]), log_s, unused)
+        choice_probabilities(
+            float(lapse[s]),
+            alternatives,
+            choices.cuts,
+            choices.kinds,
+            choices.n_chosen,
+            log_s,
+            probability[s],
+            first[s],
+        )
+    return probability.T, first.T
 
 
 def constants_by_draw(model: Model, n_components: int, parameters: Mapping[str, Floats]) -> Floats:

@@ -78,11 +78,10 @@ class Bootstrap(Maker):
         Share r of the units in a replicate: ⌊r·m⌋ of m are drawn uniformly.
     replace : bool, optional
         Whether to draw with replacement; by default only when fraction is 1.
-    unit : {"answer", "observer", "screen"}, optional
-        What is drawn: single answers, or all answers of an observer or of a screen together; by
-        default screens if answers share them, else answers. Unless it is "answer", the answers of a
-        screen are weighted as one choice, see `tercet.answers.screens`. Integer weights are counts,
-        and every vote is an answer; other weights stay with their rows.
+    unit : {"answer", "observer"}
+        What is drawn: single answers, or all answers of an observer together. The choice made on a
+        screen is one answer. Integer weights are counts, and every vote is an answer; other weights
+        stay with their rows.
     parametric : bool
         Draw new answers to the same questions from the model fitted to all answers instead. The
         estimator needs a penalty: draws from an overfitted maximum vary too little.
@@ -143,7 +142,7 @@ class Bootstrap(Maker):
         *,
         fraction: float = 1.0,
         replace: bool | None = None,
-        unit: str | None = None,
+        unit: str = "answer",
         parametric: bool = False,
         alignment: str = "scale",
         correction: bool = False,
@@ -176,7 +175,7 @@ class Bootstrap(Maker):
         The paper's π is ``ensemble_.triplet_probability(Q, method="paper")``.
         """
         settings: dict[str, Any] = {"n_samples": 20, "fraction": 0.4, "replace": False}
-        settings |= {"unit": "answer", "alignment": "paper", "random_state": random_state}
+        settings |= {"alignment": "paper", "random_state": random_state}
         return cls(estimator, **(settings | changes))
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, n_objects: int | None = None) -> Self:
@@ -184,8 +183,8 @@ class Bootstrap(Maker):
 
         Parameters
         ----------
-        X : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
-            The comparisons. Replicates of a stream are fitted one at a time on all cores, and use
+        X : Choices, Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
+            The answers. Replicates of a stream are fitted one at a time on all cores, and use
             different random numbers than in memory.
         y : (m,) array of +1 and -1, optional
             -1 reverses a row, as in ``STE.fit``.
@@ -197,48 +196,40 @@ class Bootstrap(Maker):
         n_objects = estimator.n_objects if n_objects is None else n_objects
         if isinstance(X, StreamedTriplets):
             return self._fit_stream(as_stream(X, y, n_objects))
-        triplets = oriented(as_triplets(X, n_objects), y)
-        warn_about(triplets, min_answers=estimator.n_components + 1, stacklevel=3)
-        if self.unit_of(triplets) == "answer":
-            instead = " and parametric=False" if self.parametric else ""
-            cure = f"use unit='screen'{instead}"
-            warn_about_screens(triplets, "are drawn one by one here", cure)
-        outcome = self._replicate(triplets)
+        answers = oriented(X, y, n_objects)
+        warn_about(answers, min_answers=estimator.n_components + 1, stacklevel=3)
+        outcome = self._replicate(answers)
         warn_about_replicates(outcome, type(estimator).__name__, stacklevel=3)
         return self
 
     # --- inside -------------------------------------------------------------------------------
 
-    def unit_of(self, triplets: Triplets) -> str:
-        """The unit that is drawn: by default screens if these answers share them, else answers."""
-        return "answer" if self.parametric else super().unit_of(triplets)
-
-    def _fit_quietly(self, triplets: Triplets) -> Self:
+    def _fit_quietly(self, answers: Answers) -> Self:
         check_settings(self)
-        self._replicate(triplets)
+        self._replicate(answers)
         return self
 
-    def _replicate(self, triplets: Triplets) -> ReplicateOutcome:
+    def _replicate(self, answers: Answers) -> ReplicateOutcome:
         """Embed the replicates, set the fitted attributes and return the outcome."""
-        need_room(triplets.n_objects, self.embedder.n_components, self._count())
-        triplets = self.weigh(triplets)
-        settled = self.settle(triplets)
+        need_room(answers.n_objects, self.embedder.n_components, self._count())
+        settled = self.settle(answers)
         estimator, count = settled.embedder, settled._count()
-        task = settled._task(triplets)
+        answers = answers_for(estimator.model(), answers)
+        task = settled._task(answers)
         share = task.size / task.units.number if not self.parametric else 1.0
         work = math.ceil(count * share * len(task.every))
         device = estimator.settle_device(self.device, work)
         unit = settled.unit
         more = {f"{unit}s": task.units.rows, f"sizes of {unit}s": task.units.ends}
         with (
-            settled._open_checkpoint(triplets, more | {"device": device}) as checkpoint,
+            settled._open_checkpoint(answers, more | {"device": device}) as checkpoint,
             progress_bar(count, "replicates", self.progress) as bar,
             threads_at_most(count_own_threads(self.n_jobs)),
         ):
             entropy, numbers = checkpoint.entropy, range(count)
-            shape = triplets.n_objects, estimator.n_components
+            shape = answers.n_objects, estimator.n_components
             full = settled._fit_all(task, entropy, checkpoint, device)
-            draw, spread = settled._draw(triplets, task, full)
+            draw, spread = settled._draw(answers, task, full)
             subsets = Replicates(draw, [seed_for(entropy, ROWS, k) for k in numbers])
             seeds = [seed_for(entropy, STARTS, k) for k in numbers]
             init = full.embedding if full and self.warm_start else None
@@ -249,11 +240,11 @@ class Bootstrap(Maker):
                 return fit_anywhere(solver, task.problem, *chosen, self.n_jobs)
 
             fits = _in_order(fit_replicates(checkpoint, shape, count, fit), bar.update)
-        outcome = classify_fits(fits, estimator.objective(), triplets, subsets)
+        outcome = classify_fits(fits, estimator.objective(), answers, subsets)
         if self.correction and full and estimator.objective().runs_away:
-            outcome = outcome._replace(void=bool(satisfied(full.embedding, triplets).all()))
+            outcome = outcome._replace(void=bool(satisfied(full.embedding, answers).all()))
         about = {"n_answers": len(task.every), "device": device}
-        self._keep(settled, fits, outcome, full, spread, triplets.names, entropy, about)
+        self._keep(settled, fits, outcome, full, spread, answers.names, entropy, about)
         return outcome
 
     def _count(self) -> int:
@@ -262,13 +253,13 @@ class Bootstrap(Maker):
             return self.n_samples
         return USUAL if isinstance(self.estimator, Embedder) else REPLICATES
 
-    def settle(self, weighed: Triplets) -> Self:
+    def settle(self, answers: Answers) -> Self:
         """A copy with the defaults that depend on these answers filled in."""
         estimator = self.estimator
         if not isinstance(estimator, Embedder):
-            estimator = model_at_maximum(weighed, int(estimator))
-        changes = {"n_samples": self._count(), "unit": self.unit_of(weighed)}
-        return type(self)(**(self.get_params(deep=False) | changes | {"estimator": estimator}))
+            estimator = model_at_maximum(answers, int(estimator))
+        changes = {"n_samples": self._count(), "estimator": estimator}
+        return type(self)(**(self.get_params(deep=False) | changes))
 
     def _keep(
         self,
@@ -317,15 +308,14 @@ class Bootstrap(Maker):
                 f"memory: name a model, such as Bootstrap(CKL({estimator}, penalty=0.5)), or read "
                 "the answers into memory with tc.read_triplets."
             )
-        if self.parametric or self.unit not in (None, "answer"):
+        if self.parametric or self.unit != "answer":
             raise InputError(
                 "a stream is resampled answer by answer: omit unit and parametric, or read "
                 "the answers into memory with tc.read_triplets."
             )
         need_room(stream.n_objects, estimator.n_components, count)
         warn_about(stream, min_answers=estimator.n_components + 1, stacklevel=4)
-        changes = {"n_samples": count, "unit": "answer"}
-        settled = type(self)(**(self.get_params(deep=False) | changes))
+        settled = type(self)(**(self.get_params(deep=False) | {"n_samples": count}))
         with (
             settled._open_checkpoint(stream, {"device": "cpu"}) as checkpoint,
             progress_bar(count, "replicates", self.progress) as bar,
@@ -356,20 +346,17 @@ class Bootstrap(Maker):
         warn_about_replicates(outcome, type(estimator).__name__, stacklevel=4)
         return self
 
-    def _task(self, triplets: Triplets) -> _Task:
+    def _task(self, answers: Answers) -> _Task:
         """The rows that replicates select: the answers and, if parametric, their opposites."""
-        counts = triplets.votes if self.unit == "answer" else None
-        weights = None if counts is not None else triplets.weights
-        rows = triplets.array
+        units = find_units(answers, self.unit)
+        size = sample_size(self.fraction, units.number, self.unit)
+        by_vote = units.rows is None  # then a row with three votes can be drawn three times
+        counts = answers.votes if by_vote else None
+        every = answers.each_vote() if by_vote else np.arange(len(answers))
+        drawn = answers if counts is None else without_weights(answers)
         if self.parametric:
-            rows = np.concatenate([rows, oriented(triplets, np.full(len(rows), -1)).array])
-            weights = None if weights is None else np.tile(weights, 2)
-        every = np.arange(len(triplets)) if counts is None else triplets.each_vote()
-        unit = self.unit_of(triplets)
-        units = find_units(triplets, unit)
-        size = sample_size(self.fraction, units.number, unit)
-        problem = build_problem(rows, triplets.n_objects, weights)
-        return _Task(problem, counts, every, units, size)
+            drawn = _with_opposites(drawn)
+        return _Task(problem_of(drawn), counts, every, units, size)
 
     def _fit_all(
         self, task: _Task, entropy: int, checkpoint: Checkpoint, device: str
@@ -386,10 +373,10 @@ class Bootstrap(Maker):
             raise TercetError(f"the embedding of all answers failed: {fit.reason}.")
         return fit
 
-    def _draw(self, triplets: Triplets, task: _Task, full: Fit | None) -> tuple[Draw, float]:
+    def _draw(self, answers: Answers, task: _Task, full: Fit | None) -> tuple[Draw, float]:
         """The function that draws a replicate, and the factor of its spread about the centre."""
         if self.parametric and full:
-            near, far = squared_distances(full.embedding, triplets)
+            near, far = squared_distances(full.embedding, answers)
             model, d = self.embedder.model(), self.embedder.n_components
             return draw_answers(model.probability(near, far, d), task.counts), 1.0
         draw = resample(task.units, task.size, self.replaces)
@@ -411,6 +398,22 @@ class _Task(NamedTuple):
     every: Rows  # rows of all answers
     units: Units
     size: int  # number of units in a replicate
+
+
+def _with_opposites(answers: Answers) -> Triplets:
+    """Triplets, followed by the opposite answers to the same questions."""
+    if isinstance(answers, Choices):
+        raise InputError(
+            "parametric=True draws new answers to comparisons of two pairs, and these are choices "
+            "among more: use parametric=False, or a Posterior."
+        )
+    opposite = reversed_where(answers, np.ones(len(answers), dtype=np.bool_))
+    weights = None if answers.weights is None else np.tile(answers.weights, 2)
+    return Triplets(
+        np.concatenate([answers.array, opposite.array]),
+        n_objects=answers.n_objects,
+        weights=weights,
+    )
 
 
 def _in_order(
@@ -443,7 +446,7 @@ class BootstrapSettings(Protocol):
     n_samples: int | None
     fraction: float
     replace: bool | None
-    unit: str | None
+    unit: str
     parametric: bool
     alignment: str
     correction: bool
@@ -471,7 +474,7 @@ def check_settings(boot: BootstrapSettings) -> None:
     valid = is_number(boot.fraction) and 0.0 < boot.fraction <= 1.0
     require(boot, "fraction", valid, "a number above 0 and up to 1")
     require(boot, "replace", boot.replace in (None, True, False), "True, False or None")
-    require(boot, "unit", boot.unit in (None, *UNITS), _either(UNITS))
+    require(boot, "unit", boot.unit in UNITS, _either(UNITS))
     require(boot, "alignment", boot.alignment in ALIGNMENTS, _either(ALIGNMENTS))
     count_threads(boot.n_jobs)
     if boot.device is not None:
@@ -495,7 +498,7 @@ def check_settings(boot: BootstrapSettings) -> None:
 
 def _check_parametric(boot: BootstrapSettings) -> None:
     objective, name = boot.embedder.objective(), type(boot.embedder).__name__
-    if boot.fraction != 1.0 or boot.replace is not None or boot.unit not in (None, "answer"):
+    if boot.fraction != 1.0 or boot.replace is not None or boot.unit != "answer":
         raise InputError(
             "parametric=True draws new answers to all questions instead of resampling: omit "
             "fraction, replace and unit."

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.answers.choices import Answers
 from tercet.answers.streams import StreamedTriplets
 from tercet.answers.triplets import Triplets, need_votes
 from tercet.arrays import Floats
@@ -30,7 +31,7 @@ Draw = Callable[[np.random.Generator], Rows]
 
 _HEAD = 1000  # rows of a replicate that are cached
 
-UNITS = ("answer", "observer", "screen")
+UNITS = ("answer", "observer")
 
 
 class Units(NamedTuple):
@@ -56,27 +57,37 @@ class Units(NamedTuple):
         return self.rows[first + np.arange(len(first))]
 
 
-def find_units(triplets: Triplets, unit: str) -> Units:
-    """Return the units of the answers; if weights are counts, every vote is an answer."""
+def find_units(answers: Answers, unit: str) -> Units:
+    """Return the units of the answers; if weights are counts, every vote is an answer.
+
+    Triplets that share screens, which a loss is fitted to, are the comparisons within choices, and
+    stay together.
+    """
+    if unit == "answer" and isinstance(answers, Triplets) and answers.shares_screens:
+        return _grouped(answers.number_screens())
     if unit == "answer":
-        if (counts := triplets.votes) is None:
-            return Units(len(triplets))
-        need_votes(triplets)
+        if (counts := answers.votes) is None:
+            return Units(len(answers))
+        need_votes(answers)
         ends = np.cumsum(counts)
         return Units(int(ends[-1]), ends)
-    labels = triplets.observers if unit == "observer" else triplets.screens
-    if labels is None:
+    if answers.observers is None:
         raise InputError(
-            f"unit={unit!r} draws whole {unit}s, but the answers do not say which {unit} they come "
-            f"from: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
+            "unit='observer' draws whole observers, but the answers do not say which observer they "
+            "come from: add a column observer (in Python: Triplets(..., observers=...)), or use "
             "unit='answer'."
         )
-    number = triplets.number_screens()
-    if unit == "observer":
-        number = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    units = _grouped(np.unique(answers.observers, return_inverse=True)[1].reshape(-1))
+    if units.number < 2:
+        raise InputError(
+            "unit='observer' needs at least two observers, and all answers are from one."
+        )
+    return units
+
+
+def _grouped(number: Rows) -> Units:
+    """Units of rows with the same number."""
     sizes = np.bincount(number)
-    if len(sizes) < 2:
-        raise InputError(f"unit={unit!r} needs at least two {unit}s, and all answers are from one.")
     return Units(len(sizes), np.cumsum(sizes), np.argsort(number, kind="stable"))
 
 
@@ -251,7 +262,7 @@ class ReplicateOutcome(NamedTuple):
 def classify_fits(
     fits: Sequence[Fit],
     objective: Objective,
-    triplets: Triplets | StreamedTriplets,
+    answers: Answers | StreamedTriplets,
     subsets: Subsets,
 ) -> ReplicateOutcome:
     """Sort out failed replicates, unconverged ones and those without a maximum."""
@@ -260,7 +271,7 @@ def classify_fits(
         k
         for k in kept
         if fits[k].separable
-        or (objective.runs_away and _satisfies(fits[k].embedding, triplets, subsets, k))
+        or (objective.runs_away and _satisfies(fits[k].embedding, answers, subsets, k))
     }
     unfinished = [k for k in kept if not (fits[k].converged or k in separable)]
     counts = {
@@ -308,9 +319,9 @@ def is_finite(fit: Fit) -> bool:
 
 
 def _satisfies(
-    embedding: Array, answers: Triplets | StreamedTriplets, subsets: Subsets, number: int
+    embedding: Array, answers: Answers | StreamedTriplets, subsets: Subsets, number: int
 ) -> bool:
-    if isinstance(answers, Triplets):
+    if not isinstance(answers, StreamedTriplets):
         assert isinstance(subsets, Replicates)
         # Usually one of the first rows is not satisfied, which avoids drawing them all again.
         some = satisfied(embedding, answers[subsets.head(number)]).all()

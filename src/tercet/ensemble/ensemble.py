@@ -246,15 +246,7 @@ class Ensemble:
         by_draw : bool
             Return the probability (S, m) in every draw instead of their mean.
         """
-        model = self.model
-        if model is None:
-            raise InputError(
-                "this ensemble has no model, so it cannot predict what people will answer; "
-                "triplet_probability gives the probability that near is truly nearer."
-            )
-        if self.kind == "distances" and getattr(model, "alpha", 0.0) is None:
-            raise InputError("alpha depends on the dimension, which distances lack; set alpha.")
-        d = self.n_components if self.kind == "points" else 2
+        model, d = self._answering_model()
         drawn = self._fields.parameters
 
         def probability(table: Floats, near: Index, far: Index) -> Floats:
@@ -263,6 +255,61 @@ class Ensemble:
             )
 
         return self._by_pairs(self._encode(Q), self._squared_as_drawn, probability)
+
+    def choice_probability(self, answers: Any, *, by_draw: bool = False) -> Floats:
+        """Probability (m,) of each answer, given by the next person to the same question.
+
+        For triplets it is `answer_probability`.
+
+        Parameters
+        ----------
+        answers : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names
+        by_draw : bool
+            Return the probability (S, m) in every draw instead of their mean.
+        """
+        if not isinstance(answers, Choices):
+            return self.answer_probability(answers, by_draw=by_draw)
+        parts = [self.choice_tables(part)[0].T for part in self._portions(answers)]
+        if by_draw:
+            return np.concatenate(parts, axis=1)
+        return np.concatenate([part.mean(axis=0) for part in parts])
+
+    def choice_tables(self, choices: Choices) -> tuple[Floats, Floats]:
+        """Probabilities in every draw of choices, and of their alternatives to be chosen first.
+
+        See `tercet.uncertainty.choice_probability`; all of them are in memory at once.
+        """
+        model, d = self._answering_model()
+        known = match_objects(choices, self.n_objects, self.names)
+        codes = known.pairs.min(axis=1) * self.n_objects + known.pairs.max(axis=1)
+        distinct, places = np.unique(codes, return_inverse=True)
+        pairs = np.stack(np.divmod(distinct, self.n_objects), axis=1)
+        return uncertainty.choice_probability(
+            self._squared_as_drawn(pairs),
+            places.reshape(-1),
+            known,
+            model,
+            d,
+            self._fields.parameters,
+        )
+
+    def _portions(self, choices: Choices) -> Iterator[Choices]:
+        """The choices in portions whose alternatives fit into memory for all draws."""
+        most = max(1, LARGEST_TABLE // len(self))
+        number = choices.cuts[:-1] // most
+        for part in np.split(np.arange(len(choices)), np.flatnonzero(np.diff(number)) + 1):
+            yield choices[part]
+
+    def _answering_model(self) -> tuple[Model, int]:
+        """The model of answers, and the dimension its constants depend on."""
+        if self.model is None:
+            raise InputError(
+                "this ensemble has no model, so it cannot predict what people will answer; "
+                "triplet_probability gives the probability that near is truly nearer."
+            )
+        if self.kind == "distances" and getattr(self.model, "alpha", 0.0) is None:
+            raise InputError("alpha depends on the dimension, which distances lack; set alpha.")
+        return self.model, self.n_components if self.kind == "points" else 2
 
     def all_probabilities(
         self, method: str | None = None, n_jobs: int | None = None

@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tercet.answers.choices import FARTHEST, ORDERED, UNORDERED
+from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED
+from tercet.arrays import Index
 from tercet.compiled import exp, inline, jit, log
 from tercet.models.base import Array
 
@@ -202,3 +204,120 @@ def _integral(chosen: int, u: Array, slope: Array) -> float:
     for j in range(chosen, len(u)):
         slope[j] = arrivals * exp(u[j] - rest)
     return -(math.log(_STEP * total) + top)
+
+
+@jit
+def choice_probabilities(
+    lapse: float,
+    alternatives: Index,
+    cuts: Index,
+    kinds: NDArray[np.int8],
+    chosen: Index,
+    log_s: Array,
+    probability: Array,
+    first: Array,
+) -> None:
+    """Probability (m,) of choices, and (A,) of each alternative to be chosen first, lapses apart.
+
+    ``alternatives`` (A,) are places in ``log_s``; those of choice c are from ``cuts[c]`` on.
+    """
+    size = np.max(np.diff(cuts)) if len(kinds) > 0 else 0
+    u, unused = np.empty(size), np.empty(size)
+    for c in range(len(kinds)):
+        m = cuts[c + 1] - cuts[c]
+        for j in range(m):
+            u[j] = log_s[alternatives[cuts[c] + j]]
+        loss = choice_loss(kinds[c], chosen[c], u[:m], unused[:m])
+        chance = 1.0 / count_outcomes(kinds[c], chosen[c], m)
+        probability[c] = (1.0 - lapse) * exp(-loss) + lapse * chance
+        sign = -1.0 if kinds[c] == FARTHEST else 1.0
+        for j in range(m):
+            u[j] *= sign
+        total = _log_sum(u[:m], 0)
+        for j in range(m):
+            first[cuts[c] + j] = exp(u[j] - total)
+
+
+@jit
+def order_outcomes(kinds: NDArray[np.int8], cuts: Index, scores: Array, order: Index) -> None:
+    """Arrange the alternatives of choices by scores (A,), the highest first; writes their places.
+
+    Of a choice of the most and the least similar, the lowest score comes second.
+    """
+    for c in range(len(kinds)):
+        start, stop = cuts[c], cuts[c + 1]
+        places = np.argsort(-scores[start:stop], kind="mergesort")
+        if kinds[c] == BEST_WORST:
+            worst = places[-1]
+            places[2:] = places[1:-1].copy()
+            places[1] = worst
+        for j in range(stop - start):
+            order[start + j] = places[j]
+
+
+@jit
+def agreement_with(
+    kinds: NDArray[np.int8],
+    cuts: Index,
+    chosen: Index,
+    scores: Array,
+    order: Index,
+    right: Array,
+    in_order: Array,
+) -> None:
+    """Whether the outcome arranged by `order_outcomes` is the given one, in which they are sorted.
+
+    Also writes the share of the comparisons within each choice that the scores (A,) get right; of
+    the most and the least similar, those with the rest.
+    """
+    for c in range(len(kinds)):
+        start, m, k = cuts[c], cuts[c + 1] - cuts[c], chosen[c]
+        right[c] = 1.0
+        for j in range(k):
+            place = order[start + j]
+            if place >= k or (kinds[c] != UNORDERED and place != j):
+                right[c] = 0.0
+        won, count = 0.0, 0.0
+        for i in range(k):
+            for j in range(i + 1 if kinds[c] == ORDERED else k, m):
+                if kinds[c] == BEST_WORST and i == 1:
+                    higher, lower = scores[start + j], scores[start + 1]
+                else:
+                    higher, lower = scores[start + i], scores[start + j]
+                count += 1.0
+                won += 1.0 if higher > lower else (0.5 if higher == lower else 0.0)
+        in_order[c] = won / count
+
+
+@jit
+def draw_outcomes(
+    lapse: float,
+    cuts: Index,
+    kinds: NDArray[np.int8],
+    u: Array,
+    rng: np.random.Generator,
+    order: Index,
+) -> None:
+    """Draw an outcome of each choice: writes the places of its alternatives, the chosen ones first.
+
+    The largest of log-similarities u (A,) with Gumbel noise added is a Luce choice, and their order
+    a choice without replacement (Yellott 1977).
+    """
+    for c in range(len(kinds)):
+        start, stop = cuts[c], cuts[c + 1]
+        sign = -1.0 if kinds[c] == FARTHEST else 1.0
+        if rng.random() < lapse:
+            sign = 0.0
+        scores = np.empty(stop - start)
+        for j in range(stop - start):
+            scores[j] = sign * u[start + j] - math.log(rng.standard_exponential())
+        places = np.argsort(-scores)
+        if kinds[c] == BEST_WORST:
+            last, highest = 1, -math.inf
+            for j in range(1, stop - start):
+                score = -sign * u[start + places[j]] - math.log(rng.standard_exponential())
+                if score > highest:
+                    last, highest = j, score
+            places[1], places[last] = places[last], places[1]
+        for j in range(stop - start):
+            order[start + j] = places[j]
