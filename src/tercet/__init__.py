@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tercet import align, datasets, metrics, plots, simulate
     from tercet.analysis import Analysis, analyse
+    from tercet.answers.choices import Choices
     from tercet.answers.diagnosis import diagnose
     from tercet.answers.streams import StreamedTriplets
     from tercet.answers.triplets import Triplets, as_triplets
@@ -40,6 +41,7 @@ _HOMES = {
     "Analysis": "analysis",
     "Bootstrap": "bootstrap",
     "CKL": "estimators",
+    "Choices": "answers.choices",
     "DataWarning": "errors",
     "DistancePrior": "posterior",
     "Ensemble": "ensemble",
@@ -92,6 +94,7 @@ __all__ = [
     "ActiveLoop",
     "Analysis",
     "Bootstrap",
+    "Choices",
     "DataWarning",
     "DistancePrior",
     "Ensemble",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -147,7 +148,7 @@ def row_number(row: int) -> str:
 # --- input of any kind ------------------------------------------------------------------------
 
 
-def _read_array(values: Any) -> Array:
+def read_array(values: Any) -> Array:
     """Convert values to an array without turning missing or mixed values into strings."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.array(values.tolist(), dtype=object)  # None where masked
@@ -175,7 +176,7 @@ def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
             "comparisons must not be sparse, as every cell names an object; use .toarray()."
         )
     if not hasattr(answers, "columns"):
-        return _read_array(answers), {}
+        return read_array(answers), {}
     titles = list(answers.columns)
 
     def is_blank(place: int) -> bool:
@@ -276,8 +277,10 @@ def natural_key(name: str) -> tuple[list[Any], str]:
     return parts, name
 
 
-def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> Index:
-    """Replace every name by its place in `names`."""
+def look_up(
+    cells: Array, names: Sequence[str] | None, where: Where, words: Sequence[str] = ()
+) -> Index:
+    """Replace every name by its place in `names`; ``words`` are those of other columns."""
     if names is None:
         raise InputError(
             "the comparisons use names, but the objects have only numbers; use numbers, or give "
@@ -290,15 +293,15 @@ def look_up(cells: Array, names: Sequence[str] | None, where: Where) -> Index:
     if unknown.any():
         meant = closest(flat[int(unknown.argmax())], names)
         cure = "Add it to names or correct it." if meant is None else f"Did you mean {meant!r}?"
-        words = COLUMNS[cells.shape[1]]
+        words = words or COLUMNS[cells.shape[1]]
         problem = f"which is not one of the {len(names)} names"
         reject_cells(unknown, cells, words, problem, cure, where)
     return found.reshape(cells.shape)
 
 
-def whole(cells: Array, where: Where) -> Index:
+def whole(cells: Array, where: Where, words: Sequence[str] = ()) -> Index:
     """Return an int64 copy of cells that are valid object numbers."""
-    words = COLUMNS[cells.shape[1]]
+    words = words or COLUMNS[cells.shape[1]]
     if cells.dtype.kind == "f":
         cure = "Objects are numbered 0, 1, 2, …; are these the right columns?"
         reason = "with an object that is not a whole number"
@@ -315,11 +318,10 @@ def whole(cells: Array, where: Where) -> Index:
     return cells.astype(np.int64, order="C", copy=True)
 
 
-def check_comparisons(
-    array: Index, n_objects: int, names: Sequence[str] | None, where: Where
+def check_range(
+    array: Index, n_objects: int, names: Sequence[str] | None, words: Sequence[str], where: Where
 ) -> None:
-    """Check that all objects exist and that every row compares two different distances."""
-    words = COLUMNS[array.shape[1]]
+    """Check that all objects exist."""
     largest = int(array.max())
     if largest >= n_objects:
         problem = f"but there are only {n_objects} objects, numbered 0 to {n_objects - 1}"
@@ -327,21 +329,39 @@ def check_comparisons(
         cure = f"Numbers up to {largest} occur: correct them, or extend {what} to {largest + 1}."
         reject_cells(array >= n_objects, array, words, problem, cure, where)
 
-    def same(first: int, second: int, why: str) -> None:
-        def describe(row: int) -> str:
-            index = int(array[row, first])
-            name = index if names is None else shown(names[index])
-            return f"{words[first]} and {words[second]} are both {name}"
 
-        reason = f"in which {words[first]} and {words[second]} are the same"
-        reject_rows(array[:, first] == array[:, second], describe, why, where, reason)
+def show_object(number: int, names: Sequence[str] | None) -> str:
+    """An object in an error: its name if it has one, else its number."""
+    return str(int(number)) if names is None else shown(names[number])
 
+
+def check_different(
+    array: Index, names: Sequence[str] | None, words: Sequence[str], cure: str, where: Where
+) -> None:
+    """Check that the objects of each row are different."""
+    for first, second in itertools.combinations(range(array.shape[1]), 2):
+        one, other = words[first], words[second]
+
+        def describe(row: int, one: str = one, other: str = other, column: int = first) -> str:
+            return f"{one} and {other} are both {show_object(array[row, column], names)}"
+
+        reason = f"in which {one} and {other} are the same"
+        reject_rows(array[:, first] == array[:, second], describe, cure, where, reason)
+
+
+def check_comparisons(
+    array: Index, n_objects: int, names: Sequence[str] | None, where: Where
+) -> None:
+    """Check that all objects exist and that every row compares two different distances."""
+    words = COLUMNS[array.shape[1]]
+    check_range(array, n_objects, names, words, where)
     if array.shape[1] == 3:
-        for first, second in (0, 1), (0, 2), (1, 2):
-            same(first, second, "A triplet compares three different objects; correct or remove it.")
+        cure = "A triplet compares three different objects; correct or remove it."
+        check_different(array, names, words, cure, where)
         return
-    for first, second in (0, 1), (2, 3):
-        same(first, second, "A pair needs two different objects; correct or remove the row.")
+    cure = "A pair needs two different objects; correct or remove the row."
+    for pair in slice(0, 2), slice(2, 4):
+        check_different(array[:, pair], names, words[pair], cure, where)
     a, b, c, d = array.T
     reject_rows(
         ((a == c) & (b == d)) | ((a == d) & (b == c)),
@@ -352,7 +372,8 @@ def check_comparisons(
     )
 
 
-def _check_names(names: Iterable[str]) -> tuple[str, ...]:
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Check that every object has a name of its own."""
     if isinstance(names, str):
         raise InputError(f"names must be a list of strings, got the one string {shown(names)}.")
     if not isinstance(names, Iterable):
@@ -385,11 +406,24 @@ def settle_n_objects(n_objects: int | None, names: Sequence[str] | None, at_leas
     return count
 
 
+def settle_more_objects(
+    n_objects: int | None, names: Sequence[str] | None, at_least: int, what: str
+) -> int:
+    """Return the number of objects of checked answers, which may only grow."""
+    count = settle_n_objects(n_objects, names, at_least)
+    if count < at_least:
+        raise InputError(
+            f"n_objects is {count}, but the {what} have {at_least} objects; "
+            f"give at least {at_least}, or leave it out."
+        )
+    return count
+
+
 def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     """Check observers, screens or weights: one value per answer, none missing; returns a copy."""
     if values is None:
         return None
-    column = _read_array(values)
+    column = read_array(values)
     if column.shape != (m,):
         raise InputError(
             f"{field} must have one entry per answer, {m} in all; got shape {column.shape}."
@@ -414,7 +448,7 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     return column
 
 
-def _check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | None:
+def check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | None:
     """Check response times: a copy in seconds, NaN if missing; None if all are."""
     if values is None:
         return None
@@ -452,7 +486,7 @@ def check(
     extras.update({field: value for field, value in given.items() if value is not None})
 
     check_shape(cells)
-    known = None if extras.get("names") is None else _check_names(extras["names"])
+    known = None if extras.get("names") is None else check_names(extras["names"])
     cells = settle_types(cells, COLUMNS[cells.shape[1]], where, frozenset(known or ()))
     if cells.dtype.kind in "OU":
         if known is None:
@@ -466,5 +500,5 @@ def check(
         check_column(extras.get(field), len(array), field, where)
         for field in ("observers", "screens", "weights")
     )
-    times = _check_times(extras.get("response_times"), len(array), where)
+    times = check_times(extras.get("response_times"), len(array), where)
     return Fields(array, count, known, observer, screen, weight, times)

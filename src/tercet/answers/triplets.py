@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,18 +17,18 @@ from tercet.answers.checks import (
     look_up,
     read_answers,
     row_number,
-    settle_n_objects,
+    settle_more_objects,
     settle_types,
     whole,
 )
 from tercet.answers.titles import COLUMNS
 from tercet.arrays import Floats, Index
-from tercet.errors import InputError
 from tercet.running.memory import need_memory
 from tercet.text import counted, listing
 
 __all__ = ["Triplets", "as_triplets"]
 
+FieldsT = TypeVar("FieldsT", bound=NamedTuple)
 _NUMBERS_A_VOTE = 4  # in memory at once, roughly, if votes are repeated
 
 
@@ -82,7 +82,7 @@ class Triplets:
         weights: Any = None,
         response_times: Any = None,
     ) -> None:
-        self._fields = _freeze(
+        self._fields = freeze(
             check(answers, n_objects, names, observers, screens, weights, response_times)
         )
 
@@ -144,10 +144,7 @@ class Triplets:
     @property
     def votes(self) -> Index | None:
         """How often each answer was given (m,), if all weights are whole numbers, else None."""
-        weights = self.weights
-        if weights is None or (np.floor(weights) != weights).any():
-            return None
-        return weights.astype(np.int64)
+        return count_votes(self.weights)
 
     @property
     def n_answers(self) -> int:
@@ -220,7 +217,7 @@ class Triplets:
             if len(key) != 2 or not (key[1] is Ellipsis or key[1] == slice(None)):
                 return self.array[key]
             key = key[0]
-        rows = _as_rows(key)
+        rows = as_rows(key)
         array, n_objects, names, *columns = self._fields
         chosen = [None if column is None else column[rows] for column in columns]
         return restore(Fields(array[rows], n_objects, names, *chosen))
@@ -232,7 +229,7 @@ class Triplets:
         if not isinstance(other, Triplets):
             return NotImplemented
         fields: Iterator[tuple[Any, Any]] = zip(self._fields, other._fields, strict=True)
-        return all(map(_same, *zip(*fields, strict=True)))
+        return all(map(same_field, *zip(*fields, strict=True)))
 
     def __reduce__(self) -> tuple[Callable[[Fields], Triplets], tuple[Fields]]:
         return restore, (self._fields,)  # freezes again: an unpickled array is writable
@@ -250,13 +247,14 @@ class Triplets:
         return f"Triplets({', '.join(parts)})"
 
 
-def _same(mine: Any, theirs: Any) -> bool:
+def same_field(mine: Any, theirs: Any) -> bool:
     """Whether two fields are equal; missing response times equal each other."""
     numbers = all(isinstance(a, np.ndarray) and a.dtype.kind == "f" for a in (mine, theirs))
     return np.array_equal(mine, theirs, equal_nan=numbers)
 
 
-def _freeze(fields: Fields) -> Fields:
+def freeze(fields: FieldsT) -> FieldsT:
+    """The same fields, whose arrays can no longer be written."""
     for field in fields:
         if isinstance(field, np.ndarray):
             field.setflags(write=False)
@@ -266,7 +264,7 @@ def _freeze(fields: Fields) -> Fields:
 def restore(fields: Fields) -> Triplets:
     """Make Triplets from checked fields."""
     triplets = Triplets.__new__(Triplets)
-    triplets._fields = _freeze(fields)
+    triplets._fields = freeze(fields)
     return triplets
 
 
@@ -275,18 +273,30 @@ def weights_of(triplets: Triplets) -> Floats:
     return np.ones(len(triplets)) if triplets.weights is None else triplets.weights
 
 
-def need_votes(triplets: Triplets) -> None:
+def count_votes(weights: Floats | None) -> Index | None:
+    """Weights (m,) as numbers of votes, if all of them are whole, else None."""
+    if weights is None or (np.floor(weights) != weights).any():
+        return None
+    return weights.astype(np.int64)
+
+
+class _Counted(Protocol):
+    @property
+    def n_answers(self) -> int: ...
+
+
+def need_votes(answers: _Counted) -> None:
     """Raise an error if the single votes would not fit into memory."""
     need_memory(
-        _NUMBERS_A_VOTE * triplets.n_answers,
+        _NUMBERS_A_VOTE * answers.n_answers,
         "Weights that are whole numbers count answers, and repeating all "
-        f"{triplets.n_answers} of them",
+        f"{answers.n_answers} of them",
         "give smaller counts or, if the weights do not count answers, divide all of them by the "
         "same number",
     )
 
 
-def _as_rows(key: Any) -> slice | Array:
+def as_rows(key: Any) -> slice | Array:
     """Turn a row index into one that keeps two dimensions."""
     if isinstance(key, slice):
         return key
@@ -313,12 +323,7 @@ def as_triplets(answers: Any, n_objects: int | None = None) -> Triplets:
     if not isinstance(answers, Triplets):
         return Triplets(answers, n_objects=n_objects)
     check_shape(answers.array)
-    count = settle_n_objects(n_objects, answers.names, answers.n_objects)
-    if count < answers.n_objects:
-        raise InputError(
-            f"n_objects is {count}, but the Triplets have {answers.n_objects} objects; "
-            f"give at least {answers.n_objects}, or leave it out."
-        )
+    count = settle_more_objects(n_objects, answers.names, answers.n_objects, "Triplets")
     return (
         answers
         if count == answers.n_objects
