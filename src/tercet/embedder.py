@@ -14,14 +14,16 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.accelerator.device import WORTH_IT, check_device, find_device
+from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import warn_about
+from tercet.answers.either import Answers, split_of
 from tercet.answers.streams import StreamedTriplets, blocks_of
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
 from tercet.engine.kernels import code_of
 from tercet.engine.lbfgs import TOLERANCE
-from tercet.engine.problem import Problem, build_problem
+from tercet.engine.problem import Problem, problem_of
 from tercet.engine.search import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
@@ -146,8 +148,9 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         fit = solver.solve(problem, as_generator(self.random_state))
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
+        blocks = [answers] if isinstance(answers, Choices) else blocks_of(answers)
         self.separable_ = unbounded and all(
-            satisfied(fit.embedding, block).all() for block in blocks_of(answers)
+            satisfied(fit.embedding, block).all() for block in blocks
         )
         self.converged_ = fit.converged and not self.separable_
         self.loss_, self.n_iter_ = fit.loss, fit.n_iter
@@ -159,9 +162,7 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         self._warn()
         return self
 
-    def solve(
-        self, answers: Answers, rng: np.random.Generator, init: Floats | None = None
-    ) -> Fit:
+    def solve(self, answers: Answers, rng: np.random.Generator, init: Floats | None = None) -> Fit:
         """Fit answers that are already checked, without warnings."""
         solver = self.solver(init, work=len(answers))
         return solver.solve(self._problem(answers), rng)
@@ -251,13 +252,20 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def read_answers(
-    X: Any, y: ArrayLike | None, n_objects: int | None
-) -> Answers | StreamedTriplets:
+def read_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Answers | StreamedTriplets:
     """The answers as Choices or Triplets, reversed where y is -1; or a stream."""
     if isinstance(X, StreamedTriplets):
         return as_stream(X, y, n_objects)
-    return oriented(X, y, n_objects)
+    return given_answers(X, y, n_objects)
+
+
+def given_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Answers:
+    """The answers, with the rows of triplets reversed where y is -1; as choices if on screens."""
+    if y is None:
+        return as_answers(X, n_objects)
+    if isinstance(X, Choices):
+        raise InputError("choices take no y: they say what was chosen; use Triplets to reverse.")
+    return as_answers(oriented(as_triplets(X, n_objects), y))
 
 
 def answers_for(model: Model, answers: Answers) -> Answers:
@@ -289,21 +297,12 @@ def _refuse_signs(y: ArrayLike | None) -> None:
         raise InputError("a stream takes no y: its rows are the answers; reverse them in the file.")
 
 
-def oriented(X: Any, y: ArrayLike | None, n_objects: int | None = None) -> Answers:
-    """The answers, with the rows of triplets reversed where y is -1; as choices if on screens."""
-    if y is None:
-        return as_answers(X, n_objects)
-    if isinstance(X, Choices):
-        raise InputError("choices take no y: they say what was chosen; use Triplets to reverse.")
-    triplets = as_triplets(X, n_objects)
-    return as_answers(reversed_where(triplets, _signs(y, len(triplets)) == -1))
-
-
-def reversed_where(triplets: Triplets, rows: Bools) -> Triplets:
-    """The triplets, some of them with the opposite answer."""
+def oriented(triplets: Triplets, y: ArrayLike) -> Triplets:
+    """Reverse the rows where y is -1."""
     turned = [0, 2, 1] if triplets.shape[1] == 3 else [2, 3, 0, 1]
-    array = np.where(rows[:, None], triplets.array[:, turned], triplets.array)
-    return restore(triplets._fields._replace(array=array))
+    first = _signs(y, len(triplets))[:, None] == 1
+    rows = np.where(first, triplets.array, triplets.array[:, turned])
+    return restore(triplets._fields._replace(array=rows))
 
 
 def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:

@@ -11,17 +11,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 from sklearn.base import clone
 
+from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.choices import (
-    Answers,
-    Choices,
-    as_answers,
-    chance_of,
-    rearranged,
-    split_of,
-)
+from tercet.answers.either import Answers, chance_of, rearranged, split_of, weights_of
 from tercet.answers.questions import deal, default_unit, number_units
-from tercet.answers.triplets import weights_of
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
@@ -156,7 +149,8 @@ def predict_held_out(
     folds : int
         For "kfold"; there must be at least twice as many units.
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        What is held out together: by default the choices of screens, else comparisons. With "observer", people are predicted from other people.
+        What is held out together: by default all answers to one question. With "observer", people
+        are predicted from other people.
     random_state : None, int or numpy.random.Generator
         For the folds and their fits.
     progress : bool, optional
@@ -223,9 +217,7 @@ def _check_method(maker: Posterior | Bootstrap, method: str | None) -> str:
     return method
 
 
-def _fit(
-    maker: Posterior | Bootstrap, answers: Answers, seed: np.random.SeedSequence
-) -> Ensemble:
+def _fit(maker: Posterior | Bootstrap, answers: Answers, seed: np.random.SeedSequence) -> Ensemble:
     """A new fit with the same settings, without warnings about the answers."""
     again = clone(maker).set_params(
         random_state=np.random.default_rng(seed), progress=False, checkpoint=None
@@ -438,9 +430,7 @@ def vote(ensemble: Ensemble, answers: Answers) -> Pointwise:
     return Pointwise(np.empty(0), p, np.maximum(p, 1.0 - p), right, right, np.empty(0))
 
 
-def _blocks(
-    units: Index, answers: Answers, n_samples: int
-) -> Iterator[tuple[Index, Index]]:
+def _blocks(units: Index, answers: Answers, n_samples: int) -> Iterator[tuple[Index, Index]]:
     """Rows of whole units, unit after unit, and where each unit starts."""
     order = np.argsort(units, kind="stable")
     starts = np.flatnonzero(np.diff(units[order], prepend=-1))
@@ -473,9 +463,7 @@ class _Drawn(NamedTuple):
         order = np.empty(len(mean), dtype=np.int64)
         order_outcomes(choices.kinds, choices.cuts, mean, order)
         right, in_order = np.empty(len(p)), np.empty(len(p))
-        agreement_with(
-            choices.kinds, choices.cuts, choices.n_chosen, mean, order, right, in_order
-        )
+        agreement_with(choices.kinds, choices.cuts, choices.n_chosen, mean, order, right, in_order)
         likeliest, _ = self.ensemble.choice_tables(rearranged(choices, order))
         confidence = np.einsum("ms,ms->m", likeliest, weights)
         return np.stack([p, confidence, right, in_order])

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from tercet.answers.choices import Answers, Choices
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
 from tercet.arrays import Floats
 from tercet.embedder import Embedder

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from tercet.align import procrustes
+from tercet.answers.choices import Choices
+from tercet.answers.either import split_of
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Bools, Floats
 from tercet.errors import InputError
@@ -73,22 +75,37 @@ def squared_distances(
     return near, far
 
 
-def satisfied(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> Bools:
-    """Whether near is strictly nearer than far, for every comparison; shape (m,).
+def satisfied(embedding: ArrayLike, answers: ArrayLike | Triplets | Choices) -> Bools:
+    """Whether near is strictly nearer than far, for every answer; shape (m,).
 
     A tie does not satisfy an answer, so an embedding with all objects in one place satisfies none.
+    A choice is satisfied if every comparison within it is.
     """
-    near, far = squared_distances(embedding, triplets)
+    if isinstance(answers, Choices):
+        return share_in_order(embedding, answers) == 1.0
+    near, far = squared_distances(embedding, answers)
     return near < far
 
 
-def triplet_error(embedding: ArrayLike, triplets: ArrayLike | Triplets) -> float:
+def share_in_order(embedding: ArrayLike, answers: Triplets | Choices) -> Floats:
+    """Share (m,) of the comparisons within each answer that the embedding satisfies."""
+    split = split_of(answers)
+    right = satisfied(embedding, split).astype(np.float64)
+    if not isinstance(answers, Choices):
+        return right
+    starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
+    return np.asarray(np.add.reduceat(right, starts) / np.diff(np.append(starts, len(right))))
+
+
+def triplet_error(embedding: ArrayLike, answers: ArrayLike | Triplets | Choices) -> float:
     """Share of the comparisons that the embedding does not satisfy (paper, section 5.5).
 
-    Ties are not satisfied, see ``satisfied``. Weighted by the weights of a ``Triplets``.
+    Ties are not satisfied, see ``satisfied``. Weighted by the weights of the answers.
     """
-    weights = triplets.weights if isinstance(triplets, Triplets) else None
-    return float(np.average(~satisfied(embedding, triplets), weights=weights))
+    split = split_of(answers) if isinstance(answers, Triplets | Choices) else None
+    weights = None if split is None else split.weights
+    wrong = ~satisfied(embedding, answers if split is None else split)
+    return float(np.average(wrong, weights=weights))
 
 
 def procrustes_distance(

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets, blocks_of
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Index
@@ -18,13 +20,13 @@ from tercet.text import alike, list_alike, listed, listing
 __all__ = ["diagnose", "warn_about"]
 
 
-def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
+def diagnose(answers: Any, min_answers: int = 3) -> list[str]:
     """List in sentences what these answers do not determine, whatever the model.
 
     Parameters
     ----------
-    triplets : Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
-        The answers. A row counts once, whatever its weight: a repeated question adds no
+    answers : Choices, Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
+        A row counts once, whatever its weight: a repeated question adds no
         constraint of another kind.
     min_answers : int
         Objects in fewer answers are reported. In d dimensions at least d + 1 half-spaces are
@@ -35,9 +37,14 @@ def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
     list of str
         Empty if there is nothing to report.
     """
-    if not isinstance(triplets, Triplets | StreamedTriplets):
-        triplets = as_triplets(triplets)
-    n, m = triplets.n_objects, len(triplets)
+    if isinstance(answers, Choices):
+        m, given = len(answers), float(np.log2(answers.n_outcomes).sum())
+        triplets: Triplets | StreamedTriplets = answers.triplets()
+    else:
+        known = isinstance(answers, Triplets | StreamedTriplets)
+        triplets = answers if known else as_triplets(answers)
+        m = given = len(triplets)
+    n = triplets.n_objects
     need_memory(
         4 * n,
         f"Checking {n} objects",
@@ -72,20 +79,21 @@ def diagnose(triplets: Any, min_answers: int = 3) -> list[str]:
             f"{_objects(rare.size)} mentioned in fewer than {min_answers} answers, too few to "
             f"enclose a point: {listing(triplets.names, rare)}."
         )
-    # n objects on a line have n!/2 orders up to reflection, and an answer is at most one bit.
-    if m < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
+    # n objects on a line have n!/2 orders up to reflection; an answer to a comparison is at most one
+    # bit, and a choice the logarithm of the number of its outcomes.
+    if given < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
         messages.append(
             f"{m} answers are too few for {n} objects: ordering them along a line alone takes at "
-            f"least {math.ceil(bits)} answers."
+            f"least {math.ceil(bits * m / given)} answers."
         )
     return messages
 
 
 def warn_about(
-    triplets: Triplets | StreamedTriplets, min_answers: int = 3, stacklevel: int = 2
+    answers: Answers | StreamedTriplets, min_answers: int = 3, stacklevel: int = 2
 ) -> None:
     """Issue the findings of `diagnose` as `DataWarning`; stacklevel 2 is the caller."""
-    for message in diagnose(triplets, min_answers):
+    for message in diagnose(answers, min_answers):
         warnings.warn(message, DataWarning, stacklevel=stacklevel)
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.answers.choices import Choices, number_choices
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Bools, Floats, Index
 from tercet.errors import InputError
@@ -121,54 +123,54 @@ def number_comparisons(triplets: Triplets) -> Index:
 # --- which answers belong together ------------------------------------------------------------
 
 
-def number_units(triplets: Triplets, unit: str | None = None) -> Index:
+def number_units(answers: Answers, unit: str | None = None) -> Index:
     """The unit that each row (m,) belongs to, numbered from 0.
 
     Parameters
     ----------
-    triplets : Triplets
+    answers : Triplets or Choices
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        By default screens if some have several answers (these are one choice), else comparisons:
-        a question that was asked twice is one unit.
+        By default screens for choices, else comparisons: in both cases a question that was asked
+        twice is one unit.
     """
-    unit = default_unit(triplets) if unit is None else unit
+    unit = default_unit(answers) if unit is None else unit
     if unit not in UNITS:
         raise InputError(f"unit must be one of {', '.join(map(repr, UNITS))}, got {unit!r}.")
     if unit == "answer":
-        return np.arange(len(triplets))
-    if unit == "comparison":
-        return number_comparisons(triplets)
-    labels = triplets.screens if unit == "screen" else triplets.observers
-    if labels is None:
+        return np.arange(len(answers))
+    if unit != "observer":
+        if isinstance(answers, Choices):
+            return number_choices(answers)
+        return number_comparisons(answers)
+    if answers.observers is None:
         raise InputError(
-            f"unit={unit!r} keeps {unit}s together, but the {unit}s of the answers are unknown: "
-            f"add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use another unit."
+            "unit='observer' keeps observers together, but the observers of the answers are "
+            "unknown: add a column observer (in Python: Triplets(..., observers=...)), or use "
+            "another unit."
         )
-    if unit == "screen":
-        return triplets.number_screens()
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return np.unique(answers.observers, return_inverse=True)[1].astype(np.int64)
 
 
-def single_answers(triplets: Triplets, what: str) -> Index:
+def single_answers(answers: Answers, what: str) -> Index:
     """The row of every single answer: each vote is an answer.
 
     Parameters
     ----------
-    triplets : Triplets
+    answers : Triplets or Choices
     what : str
         Their name, for the error if weights are not votes.
     """
-    if triplets.weights is not None and triplets.votes is None:
+    if answers.weights is not None and answers.votes is None:
         raise InputError(
             f"the weights of {what} are not whole numbers, so the number of answers is unknown; "
             "give counts, or leave the weights out."
         )
-    return triplets.each_vote()
+    return answers.each_vote()
 
 
-def default_unit(triplets: Triplets) -> str:
-    """Screens if some have several answers, else comparisons."""
-    return "screen" if triplets.shares_screens else "comparison"
+def default_unit(answers: Answers) -> str:
+    """Screens for choices, else comparisons."""
+    return "screen" if isinstance(answers, Choices) else "comparison"
 
 
 def deal(units: Index, k: int, rng: np.random.Generator) -> Index:

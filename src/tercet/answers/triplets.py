@@ -268,11 +268,6 @@ def restore(fields: Fields) -> Triplets:
     return triplets
 
 
-def weights_of(triplets: Triplets) -> Floats:
-    """Weight of each row, (m,)."""
-    return np.ones(len(triplets)) if triplets.weights is None else triplets.weights
-
-
 def count_votes(weights: Floats | None) -> Index | None:
     """Weights (m,) as numbers of votes, if all of them are whole, else None."""
     if weights is None or (np.floor(weights) != weights).any():
@@ -315,11 +310,13 @@ def as_triplets(answers: Any, n_objects: int | None = None) -> Triplets:
 
     Parameters
     ----------
-    answers : Triplets, array-like or data frame
-        The comparisons.
+    answers : Triplets, Choices, array-like or data frame
+        The comparisons; of Choices, those within them.
     n_objects : int, optional
         Number of objects; may exceed that of Triplets without names.
     """
+    if callable(split := getattr(answers, "triplets", None)):
+        answers = split()
     if not isinstance(answers, Triplets):
         return Triplets(answers, n_objects=n_objects)
     check_shape(answers.array)

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device
+from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import warn_about
+from tercet.answers.either import Answers, split_of, with_weights
 from tercet.answers.streams import StreamedTriplets
-from tercet.answers.triplets import Triplets, as_triplets
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.bootstrap.resampling import (
     UNITS,
@@ -33,13 +35,23 @@ from tercet.bootstrap.resampling import (
     warn_about_replicates,
 )
 from tercet.bootstrap.streamed import StreamReplicates, fit_streams
-from tercet.embedder import Embedder, as_stream, is_count, is_number, need_room, oriented, require
+from tercet.embedder import (
+    Embedder,
+    answers_for,
+    as_stream,
+    given_answers,
+    is_count,
+    is_number,
+    need_room,
+    oriented,
+    require,
+)
 from tercet.engine.backend import count_own_threads, fit_anywhere
-from tercet.engine.problem import Problem, build_problem
+from tercet.engine.problem import Problem, problem_of
 from tercet.engine.search import Fit
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, TercetError
-from tercet.makers import REPLICATES, Maker, warn_about_screens
+from tercet.makers import REPLICATES, Maker
 from tercet.metrics import satisfied, squared_distances
 from tercet.posterior.posterior import model_at_maximum
 from tercet.running.checkpoint import Checkpoint, PathLike
@@ -196,7 +208,7 @@ class Bootstrap(Maker):
         n_objects = estimator.n_objects if n_objects is None else n_objects
         if isinstance(X, StreamedTriplets):
             return self._fit_stream(as_stream(X, y, n_objects))
-        answers = oriented(X, y, n_objects)
+        answers = given_answers(X, y, n_objects)
         warn_about(answers, min_answers=estimator.n_components + 1, stacklevel=3)
         outcome = self._replicate(answers)
         warn_about_replicates(outcome, type(estimator).__name__, stacklevel=3)
@@ -353,7 +365,7 @@ class Bootstrap(Maker):
         by_vote = units.rows is None  # then a row with three votes can be drawn three times
         counts = answers.votes if by_vote else None
         every = answers.each_vote() if by_vote else np.arange(len(answers))
-        drawn = answers if counts is None else without_weights(answers)
+        drawn = answers if counts is None else with_weights(answers, None)
         if self.parametric:
             drawn = _with_opposites(drawn)
         return _Task(problem_of(drawn), counts, every, units, size)
@@ -376,7 +388,7 @@ class Bootstrap(Maker):
     def _draw(self, answers: Answers, task: _Task, full: Fit | None) -> tuple[Draw, float]:
         """The function that draws a replicate, and the factor of its spread about the centre."""
         if self.parametric and full:
-            near, far = squared_distances(full.embedding, answers)
+            near, far = squared_distances(full.embedding, split_of(answers))
             model, d = self.embedder.model(), self.embedder.n_components
             return draw_answers(model.probability(near, far, d), task.counts), 1.0
         draw = resample(task.units, task.size, self.replaces)
@@ -407,7 +419,7 @@ def _with_opposites(answers: Answers) -> Triplets:
             "parametric=True draws new answers to comparisons of two pairs, and these are choices "
             "among more: use parametric=False, or a Posterior."
         )
-    opposite = reversed_where(answers, np.ones(len(answers), dtype=np.bool_))
+    opposite = oriented(answers, np.full(len(answers), -1))
     weights = None if answers.weights is None else np.tile(answers.weights, 2)
     return Triplets(
         np.concatenate([answers.array, opposite.array]),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.choices import Answers
+from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
 from tercet.answers.triplets import Triplets, need_votes
 from tercet.arrays import Floats

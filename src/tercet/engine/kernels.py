@@ -86,9 +86,7 @@ def _similarity_by_code(kernels: Sequence[Kernel | None], code: int = 0) -> Kern
     kernel, others = kernels[0] or inline(_no_kernel), _similarity_by_code(kernels[1:], code + 1)
 
     @inline
-    def choose(
-        wanted: int, p: float, q: float, squared: Array, log_s: Array, slope: Array
-    ) -> None:
+    def choose(wanted: int, p: float, q: float, squared: Array, log_s: Array, slope: Array) -> None:
         if wanted == code:
             kernel(p, q, squared, log_s, slope)
         else:

@@ -46,7 +46,9 @@ def list_weights(
         chance = 1.0 / count_outcomes(kind, chosen, size)
         if size <= FEW and (kind == FARTHEST or (kind == ORDERED and chosen == 1)):
             sign = -1.0 if kind == FARTHEST else 1.0
-            more = _add_block(sign, lapse, chance, lists, first, last, size, log_s, slopes, block, w)
+            more = _add_block(
+                sign, lapse, chance, lists, first, last, size, log_s, slopes, block, w
+            )
         else:
             more = _add_one_by_one(lapse, chance, lists, first, last, log_s, slopes, w)
         total += more[0]

@@ -75,9 +75,7 @@ class Problem(NamedTuple):
 def problem_of(answers: Triplets | Choices, *, use_edges: bool | None = None) -> Problem:
     """The problem of checked answers."""
     if isinstance(answers, Triplets):
-        return build_problem(
-            answers.array, answers.n_objects, answers.weights, use_edges=use_edges
-        )
+        return build_problem(answers.array, answers.n_objects, answers.weights, use_edges=use_edges)
     return _with_lists(answers)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet import uncertainty
+from tercet.answers.choices import Choices
+from tercet.answers.either import match_objects
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import storage

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
+from tercet.answers.either import weights_of
 from tercet.answers.questions import count_comparisons
-from tercet.answers.triplets import Triplets, as_triplets, weights_of
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError

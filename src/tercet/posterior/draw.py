@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from tercet.accelerator.device import computing_on, find_device, memory_of
-from tercet.answers.triplets import Triplets
+from tercet.answers.either import Answers
 from tercet.compiled import announce_compilation, jit
 from tercet.engine.backend import count_own_threads
 from tercet.engine.kernels import code_of, value_and_gradient
-from tercet.engine.problem import build_problem
+from tercet.engine.problem import problem_of
 from tercet.engine.search import Objective
 from tercet.errors import TercetError
 from tercet.makers import Sizes
@@ -98,7 +98,7 @@ class Drawn(NamedTuple):
 
 def draw(
     plan: Plan,
-    triplets: Triplets,
+    answers: Answers,
     entropy: int,
     n_jobs: int | None,
     progress: bool | None = None,
@@ -110,8 +110,8 @@ def draw(
     """
     if plan.device == "gpu":
         with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
-            return _draw_in_lockstep(plan, triplets, entropy, progress)
-    return go_on(begin(plan, triplets, entropy, n_jobs, checkpoint), n_jobs, progress)
+            return _draw_in_lockstep(plan, answers, entropy, progress)
+    return go_on(begin(plan, answers, entropy, n_jobs, checkpoint), n_jobs, progress)
 
 
 class Begun(NamedTuple):
@@ -126,7 +126,7 @@ class Begun(NamedTuple):
 
 def begin(
     plan: Plan,
-    triplets: Triplets,
+    answers: Answers,
     entropy: int,
     n_jobs: int | None,
     checkpoint: Checkpoint = NOTHING_KEPT,
@@ -135,7 +135,7 @@ def begin(
     assert plan.device == "cpu"  # elsewhere all chains run in lockstep, to their ends
     with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
         announce_compilation(hamiltonian.sample)
-        target = build_target(plan, triplets)
+        target = build_target(plan, answers)
         rngs, searching = _generators(plan, entropy)
         search = _Search(searching, n_jobs, checkpoint)
         if isinstance(plan.prior, DistancePrior):
@@ -173,9 +173,9 @@ def _generators(
     return chains, searches
 
 
-def _draw_in_lockstep(plan: Plan, triplets: Triplets, entropy: int, progress: bool | None) -> Drawn:
+def _draw_in_lockstep(plan: Plan, answers: Answers, entropy: int, progress: bool | None) -> Drawn:
     """Draw on the accelerator, from as many starts as there are superchains."""
-    target = build_target(plan, triplets)
+    target = build_target(plan, answers)
     rngs, searching = _generators(plan, entropy)
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
@@ -262,15 +262,13 @@ def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[
     )
 
 
-def build_target(plan: Plan, triplets: Triplets) -> Target:
+def build_target(plan: Plan, answers: Answers) -> Target:
     """The posterior of these answers, for the compiled code."""
     d, prior = plan.n_components, plan.prior
     # Elliptical slices, learned parameters and the accelerator need the edge form.
     by_edges = plan.learn or plan.sampler == "elliptical_slice" or plan.device == "gpu"
     use_edges = True if by_edges else None
-    problem = build_problem(
-        triplets.array, triplets.n_objects, triplets.weights, use_edges=use_edges
-    )
+    problem = problem_of(answers, use_edges=use_edges)
     p, q = plan.model.constants(d)
     block, mean, sd = np.eye(d), 0.0, 0.0
     if isinstance(prior, NormalPrior):

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device, find_device
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.screens import need_screens
+from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
-from tercet.answers.triplets import Triplets, as_triplets
-from tercet.embedder import Embedder, is_count, need_room, oriented, require
+from tercet.embedder import Embedder, given_answers, is_count, need_room, require
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, InputError
 from tercet.estimators import CKL
-from tercet.makers import LEARNED, PENALTY, Maker, Sizes, chain_sizes, warn_about_screens
+from tercet.makers import LEARNED, PENALTY, Maker, Sizes, chain_sizes
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Begun, Drawn, Plan, begin, build_target, draw, go_on
 from tercet.posterior.mode import find_modes
@@ -42,7 +41,6 @@ __all__ = [
 
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 STARTS = ("mode", "likelihood", "likelihood_as_found")
-UNITS = (None, "screen", "answer")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # on a GPU, where all chains adapt together
 MANY_CHAINS = 64  # from here on device="auto" uses a GPU
@@ -79,9 +77,6 @@ class Posterior(Maker):
         for CKL "exponent" and "mu". A dict gives their priors: ``{"lapse": (a, b)}`` for
         Beta(a, b), ``{"exponent": (median, spread)}`` for a log-normal one. By default all three if
         the estimator is an integer, else none.
-    unit : {"screen", "answer"}, optional
-        "screen" counts all answers of a screen as one choice, see `tercet.answers.screens`, and is
-        the default if answers share screens; "answer" treats them as independent.
     start : {"mode", "likelihood", "likelihood_as_found"}
         Whether chains start near modes of the posterior or, with elliptical slices only, at maxima
         of the likelihood as in the paper (and always with a DistancePrior). If there is no maximum,
@@ -132,7 +127,6 @@ class Posterior(Maker):
         n_chains: int | None = None,
         warmup: int | None = None,
         learn: Sequence[str] | Mapping[str, tuple[float, float]] | None = None,
-        unit: str | None = None,
         start: str = "mode",
         device: str | None = None,
         n_jobs: int | None = None,
@@ -147,7 +141,6 @@ class Posterior(Maker):
         self.n_chains = n_chains
         self.warmup = warmup
         self.learn = learn
-        self.unit = unit
         self.start = start
         self.device = device
         self.n_jobs = n_jobs
@@ -167,7 +160,7 @@ class Posterior(Maker):
         """
         settings: dict[str, Any] = {"prior": NormalPrior(15.0), "sampler": "elliptical_slice"}
         settings |= {"n_samples": 500, "n_chains": 1, "warmup": 0, "start": "likelihood"}
-        settings |= {"learn": (), "unit": "answer", "device": "cpu"}
+        settings |= {"learn": (), "device": "cpu"}
         return cls(estimator, **(settings | {"random_state": random_state} | changes))
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, n_objects: int | None = None) -> Self:
@@ -175,8 +168,8 @@ class Posterior(Maker):
 
         Parameters
         ----------
-        X : Triplets, (m, 3) or (m, 4) array, or data frame
-            The comparisons; their weights count answers.
+        X : Choices, Triplets, (m, 3) or (m, 4) array, or data frame
+            The answers; their weights count. Triplets that share a screen are one choice.
         y : (m,) array of +1 and -1, optional
             -1 reverses a row, as in ``STE.fit``.
         n_objects : int, optional
@@ -190,53 +183,47 @@ class Posterior(Maker):
                 "into memory."
             )
         n_objects = self.embedder.n_objects if n_objects is None else n_objects
-        triplets = oriented(as_triplets(X, n_objects), y)
-        warn_about(triplets, min_answers=plan.n_components + 1, stacklevel=3)
-        if self.unit == "screen":
-            need_screens(triplets)
-        if self.unit == "answer":
-            warn_about_screens(triplets, "are treated as independent here", "omit unit='answer'")
-        self._fit_quietly(triplets)
+        answers = given_answers(X, y, n_objects)
+        warn_about(answers, min_answers=plan.n_components + 1, stacklevel=3)
+        self._fit_quietly(answers)
         self._warn_about_chains(plan)
         return self
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _fit_quietly(self, triplets: Triplets, begun: Begun | None = None) -> Self:
+    def _fit_quietly(self, answers: Answers, begun: Begun | None = None) -> Self:
         """Fit to answers already checked; chains of the same posterior that have begun go on."""
-        settled = self.settle(len(triplets))
+        settled = self.settle(len(answers))
         plan = settled._plan()
-        _need_room_for(plan, triplets.n_objects)
+        _need_room_for(plan, answers.n_objects)
         if begun is not None:
             drawn = go_on(begun, self.n_jobs, self.progress)
-            return self._keep(settled, begun.plan, drawn, triplets, begun.entropy)
-        weighed = self.weigh(triplets)
+            return self._keep(settled, begun.plan, drawn, answers, begun.entropy)
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
-        # The weights tell how screens were treated; checkpoints of version 1 have no unit.
-        with settled.set_params(unit=None)._open_checkpoint(weighed, matrices) as checkpoint:
+        with settled._open_checkpoint(answers, matrices) as checkpoint:
             entropy = checkpoint.entropy
-            drawn = draw(plan, weighed, entropy, self.n_jobs, self.progress, checkpoint)
-        return self._keep(settled, plan, drawn, triplets, entropy)
+            drawn = draw(plan, answers, entropy, self.n_jobs, self.progress, checkpoint)
+        return self._keep(settled, plan, drawn, answers, entropy)
 
-    def _begin_quietly(self, triplets: Triplets, sizes: Sizes) -> Begun:
+    def _begin_quietly(self, answers: Answers, sizes: Sizes) -> Begun:
         """Fit with the first draws of some of the chains, which `_fit_quietly` can continue."""
-        settled = self.settle(len(triplets))
+        settled = self.settle(len(answers))
         plan = settled._plan()
-        _need_room_for(plan.beginning(sizes), triplets.n_objects)
-        begun = begin(plan, self.weigh(triplets), entropy_of(self.random_state), self.n_jobs)
+        _need_room_for(plan.beginning(sizes), answers.n_objects)
+        begun = begin(plan, answers, entropy_of(self.random_state), self.n_jobs)
         drawn = go_on(begun, self.n_jobs, self.progress, sizes)
-        self._keep(settled, plan.beginning(sizes), drawn, triplets, begun.entropy)
+        self._keep(settled, plan.beginning(sizes), drawn, answers, begun.entropy)
         return begun
 
     def _keep(
-        self, settled: Self, plan: Plan, drawn: Drawn, triplets: Triplets, entropy: int
+        self, settled: Self, plan: Plan, drawn: Drawn, answers: Answers, entropy: int
     ) -> Self:
         """Set the attributes of a fit."""
         self.diagnostics_: Diagnostics | None = None
         if plan.sampler != "laplace" and plan.n_samples >= 4:
             self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
-        self.ensemble_ = self._ensemble(settled, plan, drawn, triplets, entropy)
+        self.ensemble_ = self._ensemble(settled, plan, drawn, answers, entropy)
         self.classes_ = np.array([-1, 1])
         return self
 
@@ -273,7 +260,6 @@ class Posterior(Maker):
         valid = self.warmup is None or self.warmup == 0 or is_count(self.warmup)
         require(self, "warmup", valid, "a whole number from 0")
         require(self, "start", self.start in STARTS, f"one of {', '.join(map(repr, STARTS))}")
-        require(self, "unit", self.unit in UNITS, "'screen', 'answer' or None")
         assert settled.n_samples is not None
         assert settled.n_chains is not None
         assert learned is not None
@@ -326,19 +312,19 @@ class Posterior(Maker):
         return str(device)
 
     def _ensemble(
-        self, settled: Self, plan: Plan, drawn: Drawn, triplets: Triplets, entropy: int
+        self, settled: Self, plan: Plan, drawn: Drawn, answers: Answers, entropy: int
     ) -> Ensemble:
         notes = []
         if plan.sampler == "laplace":
             notes.append("an approximation: normal around the mode, not drawn from the posterior")
         provenance = record(
             "laplace" if plan.sampler == "laplace" else "posterior",
-            settled.set_params(unit=self.unit_of(triplets)),
+            settled,
             entropy,
             prior=plan.prior.describe(),
             sampler=plan.sampler,
             diagnostics=self.diagnostics_ and self.diagnostics_.describe(),
-            n_answers=triplets.n_answers,
+            n_answers=answers.n_answers,
             device=plan.device,
             notes=notes,
         )
@@ -349,7 +335,7 @@ class Posterior(Maker):
             parameters=drawn.parameters,
             statistics=drawn.statistics,
             model=plan.model.settled(plan.n_components),
-            names=triplets.names,
+            names=answers.names,
             alignment="rotate",
             provenance=provenance,
         )
@@ -395,7 +381,7 @@ _SEARCHES = 4  # from different starts; the best is used
 _DIGITS = 4  # significant digits of the parameters
 
 
-def model_at_maximum(triplets: Triplets, n_components: int) -> CKL:
+def model_at_maximum(answers: Answers, n_components: int) -> CKL:
     """CKL with its exponent and mu at the maximum of the recommended posterior.
 
     A fit of a single map has no lapse rate, so neither has this posterior: answers given at random
@@ -404,15 +390,14 @@ def model_at_maximum(triplets: Triplets, n_components: int) -> CKL:
 
     Parameters
     ----------
-    triplets : Triplets
-        Weighted as in the posterior, see `Posterior.weigh`.
+    answers : Triplets or Choices
     n_components : int
     """
     learned = tuple(name for name in LEARNED if name != "lapse")
     plan = Posterior(CKL(n_components), learn=learned)._plan()
     rngs = [np.random.default_rng(k) for k in range(_SEARCHES)]
     with one_blas_thread():
-        target = build_target(plan, triplets)
+        target = build_target(plan, answers)
         theta = first_theta(plan.learn, plan.model)
         best = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1).mode
     found = natural(plan.learn, best.theta[None])

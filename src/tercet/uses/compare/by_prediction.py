@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import diagnose
+from tercet.answers.either import Answers, match_objects, split_of, weights_of
 from tercet.answers.questions import deal, default_unit, number_comparisons, number_units
 from tercet.answers.repeats import ceiling_of, repeated_votes
-from tercet.answers.screens import weigh_screens
-from tercet.answers.triplets import Triplets, as_triplets, weights_of
-from tercet.arrays import Floats, Index
+from tercet.answers.triplets import Triplets
+from tercet.arrays import Index
 from tercet.embedder import Embedder, is_count
 from tercet.engine.search import Fit
 from tercet.errors import InputError
@@ -31,7 +32,7 @@ from tercet.held_out import (
     sum_by_unit,
 )
 from tercet.makers import LEARNED
-from tercet.metrics import predicted_correctly, satisfied
+from tercet.metrics import share_in_order
 from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, in_order, progress_bar
@@ -47,7 +48,7 @@ METHODS = ("loo", "kfold")
 
 
 def compare_models(
-    triplets: Any,
+    answers: Any,
     models: Iterable[Model] | Mapping[str, Model] | None = None,
     *,
     n_components: int = 2,
@@ -63,8 +64,8 @@ def compare_models(
 
     Parameters
     ----------
-    triplets : Triplets, (m, 3) or (m, 4) array, or data frame
-        The answers; whole-number weights are counts, and answers of a screen count as one choice.
+    answers : Choices, Triplets, (m, 3) or (m, 4) array, or data frame
+        Whole-number weights are counts; triplets that share a screen are one choice.
     models : sequence of estimators and Posteriors, or dict of them by label, optional
         STE, TSTE and CKL stand for ``Posterior(estimator)``; GNMDS and SOE have no likelihood and
         only get a cross-validated accuracy. Unfitted Posteriors keep their settings. Default: STE,
@@ -79,8 +80,7 @@ def compare_models(
     holdout : Triplets or array, optional
         Answers to predict one by one, instead of leaving some out.
     unit : {"answer", "comparison", "screen", "observer"}, optional
-        What is left out together. Default: screens if some have several answers, otherwise
-        comparisons (all answers to one question).
+        What is left out together; by default all answers to one question.
     folds : int
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
@@ -98,14 +98,14 @@ def compare_models(
     >>> found.best
     't-STE'
     """
-    answers = as_triplets(triplets)
+    given = as_answers(answers)
     if method not in METHODS:
         raise InputError(f"method must be 'loo' or 'kfold', got {method!r}.")
     if not is_count(folds) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2, got {folds!r}.")
     candidates = name_models(_default_models(n_components) if models is None else models)
-    held = None if holdout is None else _same_objects(holdout, answers)
-    predicted = answers if held is None else held
+    held = None if holdout is None else _same_objects(holdout, given)
+    predicted = given if held is None else held
     unit = default_unit(predicted) if unit is None else unit
     units = number_units(predicted, unit)
     count = int(units.max()) + 1
@@ -115,23 +115,20 @@ def compare_models(
         raise InputError(
             f"{count} {unit}s are too few for {folds} folds; use fewer folds, or another unit."
         )
-    weigh = _weigher(candidates, answers)
     entropy = entropy_of(random_state)
     how = method if held is None else "hold-out"
     plan = FitPlan(
-        answers,
-        weigh(answers),
+        given,
         units,
         how,
-        None if held is None else weigh(held),
+        held,
         int(folds),
         entropy,
         count_threads(n_jobs),
         progress,
     )
     outcomes = predict_left_out(candidates, plan)
-    weights = weights_of(weigh(predicted))
-    return _compare(candidates, outcomes, predicted, weights, units, unit, _notes(plan), entropy)
+    return _compare(candidates, outcomes, predicted, units, unit, _notes(plan), entropy)
 
 
 # --- the models -------------------------------------------------------------------------------
@@ -210,42 +207,30 @@ def _label(maker: Model, with_dimension: bool) -> str:
     return ", ".join(parts)
 
 
-def _weigher(candidates: list[Candidate], answers: Triplets) -> Callable[[Triplets], Triplets]:
-    """How all models weight answers of a screen: alike, so that scores are comparable."""
-    makers = [each.maker for each in candidates if isinstance(each.maker, Posterior)]
-    if len({maker.unit_of(answers) for maker in makers}) > 1:
-        raise InputError(
-            "some of the models treat answers of one screen as one choice, others as independent "
-            "(unit='answer'), so their scores are not comparable; use the same unit for all."
-        )
-    return makers[0].weigh if makers else weigh_screens
-
-
 # --- the answers ------------------------------------------------------------------------------
 
 
-def _same_objects(holdout: Any, answers: Triplets) -> Triplets:
+def _same_objects(holdout: Any, answers: Answers) -> Answers:
     """The hold-out with objects numbered as in the answers."""
-    rows = answers.encode(holdout)
+    if isinstance(holdout, Choices):
+        return match_objects(holdout, answers.n_objects, answers.names)
+    objects = Triplets([[0, 1, 2]], n_objects=answers.n_objects, names=answers.names)
+    rows = objects.encode(holdout)
     if not len(rows):
         raise InputError("holdout has no answers.")
     more = {}
     if isinstance(holdout, Triplets):
         more = {key: getattr(holdout, key) for key in ("observers", "screens", "weights")}
-    return Triplets(rows, n_objects=answers.n_objects, names=answers.names, **more)
+    return as_answers(Triplets(rows, n_objects=answers.n_objects, names=answers.names, **more))
 
 
 def _notes(plan: FitPlan) -> tuple[str, ...]:
-    notes = [message.rstrip(".") for message in diagnose(plan.triplets)]
-    if plan.triplets.shares_screens and plan.weighed is plan.triplets:
-        notes.append(
-            "answers of one screen are one choice, but are treated as independent, as requested, "
-            "so all models look too certain"
-        )
+    notes = [message.rstrip(".") for message in diagnose(plan.answers)]
     if plan.holdout is not None:
-        both = np.concatenate([plan.triplets.pairs(), plan.holdout.pairs()])
-        question = number_comparisons(Triplets(both, n_objects=plan.triplets.n_objects))
-        seen = np.isin(question[len(plan.triplets) :], question[: len(plan.triplets)])
+        fitted, held = split_of(plan.answers), split_of(plan.holdout)
+        both = np.concatenate([fitted.pairs(), held.pairs()])
+        question = number_comparisons(Triplets(both, n_objects=fitted.n_objects))
+        seen = np.isin(question[len(fitted) :], question[: len(fitted)])
         if seen.any():
             notes.append(
                 f"{seen.sum()} of the {len(seen)} rows of the hold-out are comparisons that the "
@@ -260,16 +245,16 @@ def _notes(plan: FitPlan) -> tuple[str, ...]:
 def _compare(
     candidates: list[Candidate],
     outcomes: list[Outcome],
-    predicted: Triplets,
-    weights: Floats,
+    predicted: Answers,
     units: Index,
     unit: str,
     notes: tuple[str, ...],
     entropy: int,
 ) -> Comparison:
-    """Turn predictions of answers with these weights (m,) into scores, best first."""
+    """Turn predictions of answers into scores, best first."""
+    weights = weights_of(predicted)
     sizes = sum_by_unit(weights, units)
-    right = [_right(outcome) for outcome in outcomes]
+    right = [outcome.predicted.right for outcome in outcomes]
     accuracy = [mean_per_answer(sum_by_unit(weights * each, units), sizes) for each in right]
     order = sorted(
         range(len(candidates)),
@@ -310,9 +295,8 @@ def _compare(
                 failed_refits=outcome.failed_refits,
             )
         )
-    repeats = repeated_votes(predicted)
     ceiling = repeated = None
-    if repeats is not None:
+    if isinstance(predicted, Triplets) and (repeats := repeated_votes(predicted)) is not None:
         ceiling = ceiling_of(repeats.near, repeats.total)
         question = number_comparisons(predicted)
         again = np.isin(question, question[repeats.rows])
@@ -328,11 +312,6 @@ def _compare(
         entropy,
         table,
     )
-
-
-def _right(outcome: Outcome) -> Floats:
-    """1 where the answer was predicted correctly, 0 where not, ½ for a tie."""
-    return predicted_correctly(outcome.predicted.probability)
 
 
 # --- prediction of held-out answers --------------------------------------------------------------
@@ -372,11 +351,10 @@ class Outcome:
 class FitPlan(NamedTuple):
     """Answers and settings, the same for all candidates."""
 
-    triplets: Triplets  # m answers to fit
-    weighed: Triplets  # the same, each screen with the weight of one choice
+    answers: Answers  # m, to fit
     units: Index  # (m,), or of the hold-out: what is left out together
     method: str  # "loo", "kfold" or "hold-out"
-    holdout: Triplets | None  # weighed
+    holdout: Answers | None
     n_folds: int
     entropy: int
     n_jobs: int
@@ -419,7 +397,7 @@ def predict_left_out(candidates: Sequence[Candidate], plan: FitPlan) -> list[Out
 def _fit_all(candidate: Candidate, c: int, plan: FitPlan, n_jobs: int) -> Outcome:
     """Fit all answers; predict them by leave-one-out, or the hold-out, depending on the method."""
     units = plan.units
-    nothing = Pointwise(np.empty(0), np.empty(0), np.empty(0))
+    nothing = Pointwise(*np.empty((6, 0)))
     if not candidate.is_probability and plan.holdout is None:
         return Outcome(nothing, "")
     made = _fit(candidate, plan, None, (_FITS, c, 0), n_jobs)
@@ -429,13 +407,13 @@ def _fit_all(candidate: Candidate, c: int, plan: FitPlan, n_jobs: int) -> Outcom
         return Outcome(_predictions(made, plan.holdout), "hold-out", problems=problems)
     ensemble = made.ensemble_
     rng = np.random.default_rng(seed_for(plan.entropy, _VOTES, c))
-    misfit = lack_of_fit(ensemble, plan.triplets, random_state=rng)
+    misfit = lack_of_fit(ensemble, plan.answers, random_state=rng)
     if plan.holdout is not None:
         found = held_out(ensemble, plan.holdout, units, jointly=False)
         return Outcome(found, "hold-out", problems=problems, lack_of_fit=misfit)
     # Draws of the Laplace approximation cannot be reweighted as posterior draws.
     if plan.method == "loo" and ensemble.provenance["source"] == "posterior":
-        found = leave_one_out(ensemble, plan.weighed, units)
+        found = leave_one_out(ensemble, plan.answers, units)
         # Below 2 200 draws the bound is lower: 1 − 1/log₁₀ S (Vehtari et al. 2024).
         bound = min(K_HAT, 1.0 - 1.0 / math.log10(max(len(ensemble), 11)))
         flagged = int(np.count_nonzero(~(found.k_hat <= bound)))
@@ -467,7 +445,7 @@ def _fit_part(candidate: Candidate, fold: Fold, plan: FitPlan, n_jobs: int) -> O
     """Fit without the rows of a fold, and predict them."""
     key = (_FITS, fold.candidate, 1 + fold.number)
     made = _fit(candidate, plan, ~fold.left_out, key, n_jobs)
-    rest = plan.weighed[fold.left_out]
+    rest = plan.answers[fold.left_out]
     if isinstance(made, Fit):
         found = _predictions(made, rest)
     else:
@@ -480,21 +458,21 @@ def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: FitPlan
     """Insert the predictions of the refits."""
     if not folds:
         return whole
-    count, everything = int(plan.units.max()) + 1, len(plan.triplets)
+    count, everything = int(plan.units.max()) + 1, len(plan.answers)
     covered = sum(int(fold.left_out.sum()) for fold in folds)
-    probability = np.empty(everything)
+    columns = np.empty((4, everything))
     log_density = np.empty(count if parts[0].predicted.log_density.size else 0)
     source = f"{plan.n_folds}-fold"
     if covered < everything:
-        probability[:] = whole.predicted.probability
+        columns[:] = whole.predicted.rows
         log_density[:] = whole.predicted.log_density
         source = "leave-one-out"
     for fold, part in zip(folds, parts, strict=True):
-        probability[fold.left_out] = part.predicted.probability
+        columns[:, fold.left_out] = part.predicted.rows
         if log_density.size:
             log_density[np.unique(plan.units[fold.left_out])] = part.predicted.log_density
     failed = sum(bool(part.problems) for part in parts)
-    found = Pointwise(log_density, probability, whole.predicted.k_hat)
+    found = Pointwise(log_density, *columns, whole.predicted.k_hat)
     return replace(whole, predicted=found, source=source, failed_refits=(failed, len(parts)))
 
 
@@ -509,16 +487,16 @@ def _fit(
     maker, rng = clone(candidate.maker), np.random.default_rng(seed_for(plan.entropy, *key))
     if isinstance(maker, Posterior):
         maker.set_params(random_state=rng, n_jobs=n_jobs, progress=False)
-        return maker._fit_quietly(plan.triplets if rows is None else plan.triplets[rows])
-    weighed = plan.weighed if rows is None else plan.weighed[rows]
-    fit: Fit = maker.solve(weighed, rng)
+        return maker._fit_quietly(plan.answers if rows is None else plan.answers[rows])
+    fit: Fit = maker.solve(plan.answers if rows is None else plan.answers[rows], rng)
     return fit
 
 
-def _predictions(fit: Fit, triplets: Triplets) -> Pointwise:
+def _predictions(fit: Fit, answers: Answers) -> Pointwise:
     """Whether the embedding predicts each answer correctly, as probabilities of 0 and 1."""
-    right = satisfied(fit.embedding, triplets).astype(np.float64)
-    return Pointwise(np.empty(0), right, np.empty(0))
+    in_order = share_in_order(fit.embedding, answers)
+    right = (in_order == 1.0).astype(np.float64)
+    return Pointwise(np.empty(0), right, np.ones_like(right), right, in_order, np.empty(0))
 
 
 def _problems(made: Posterior | Fit) -> list[str]:

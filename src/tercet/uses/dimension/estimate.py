@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from tercet.answers.choices import as_answers
 from tercet.answers.diagnosis import warn_about
+from tercet.answers.either import Answers, weights_of
 from tercet.answers.questions import default_unit, number_units
-from tercet.answers.triplets import Triplets, as_triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.bootstrap.bootstrap import check_settings
@@ -26,7 +27,7 @@ from tercet.held_out import (
     mean_per_answer,
     sum_by_unit,
 )
-from tercet.makers import Sizes, warn_about_screens
+from tercet.makers import Sizes
 from tercet.metrics import squared_distances
 from tercet.posterior import DistancePrior, Posterior
 from tercet.posterior.draw import Begun
@@ -65,7 +66,7 @@ _POSTERIOR, _BOOTSTRAP, _TRAINING = range(2, 5)
 
 
 def estimate_dimension(
-    triplets: Any,
+    answers: Any,
     dimensions: Sequence[int] | None = None,
     *,
     estimator: Embedder | None = None,
@@ -85,20 +86,19 @@ def estimate_dimension(
 
     Parameters
     ----------
-    triplets : Triplets, (m, 3) or (m, 4) array, or data frame
+    answers : Choices, Triplets, (m, 3) or (m, 4) array, or data frame
+        Triplets that share a screen are one choice.
     dimensions : sequence of int, optional
         In increasing order; by default 1 to 6, or as many as the answers support.
     estimator : Embedder, optional
         For cross-validation, with n_components replaced; by default ``STE(penalty=0.25)``.
     posterior : Posterior, optional
         For leave-one-out, with its dimension replaced; by default the first 250 draws of two chains
-        of the recommended one. Answers of one screen count as one choice, unless
-        its unit is "answer".
+        of the recommended one.
     bootstrap : Bootstrap, optional
         For the average uncertainty; by default ``Bootstrap.paper(STE())``.
     unit : {"comparison", "screen", "observer", "answer"}, optional
-        What is left out together; by default screens if some have several answers, otherwise
-        comparisons.
+        What is left out together; by default all answers to one question.
     folds, repeats : int
         Of the cross-validation.
     level : float
@@ -122,11 +122,9 @@ def estimate_dimension(
     -----
     The rule has two stages, see `tercet.uses.dimension.evidence`.
     """
-    answers = as_triplets(triplets, n_objects)
-    check_dimensions(dimensions, answers)
-    warn_about(answers, stacklevel=2)
-    if isinstance(posterior, Posterior) and posterior.unit == "answer":
-        warn_about_screens(answers, "are treated as independent here", "omit unit='answer'")
+    given = as_answers(answers, n_objects)
+    check_dimensions(dimensions, given)
+    warn_about(given, stacklevel=2)
     settings = DimensionSettings(
         dimensions=dimensions,
         estimator=estimator,
@@ -141,7 +139,7 @@ def estimate_dimension(
         random_state=random_state,
         progress=progress,
     )
-    return find_dimension(answers, settings).estimate
+    return find_dimension(given, settings).estimate
 
 
 class TooFewAnswersError(InputError):
@@ -173,7 +171,7 @@ class FoundDimension(NamedTuple):
 
 
 def find_dimension(
-    answers: Triplets, settings: DimensionSettings, whole: Posterior | None = None
+    answers: Answers, settings: DimensionSettings, whole: Posterior | None = None
 ) -> FoundDimension:
     """As `estimate_dimension`, without warnings about the answers.
 
@@ -201,8 +199,7 @@ def find_dimension(
             f"fewer folds{smaller}."
         )
     count_threads(settings.n_jobs)
-    weighed = makers.posterior.weigh(answers)
-    work = _Work(answers, weighed, units, makers, entropy, settings, whole is not None)
+    work = _Work(answers, units, makers, entropy, settings, whole is not None)
     splits = make_splits(units, int(settings.folds), int(settings.repeats), entropy)
     posteriors: dict[int, _Posterior] = {}
 
@@ -217,7 +214,7 @@ def find_dimension(
     p_values = [
         corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in pairwise(validated)
     ]
-    sizes = sum_by_unit(weights_of(weighed), units)
+    sizes = sum_by_unit(weights_of(answers), units)
     decision = decide(tried, p_values, level, left_out, sizes)
     if settings.thorough:
         for d in tried:
@@ -253,8 +250,7 @@ class _Posterior(NamedTuple):
 class _Work(NamedTuple):
     """Answers and settings that every step needs."""
 
-    triplets: Triplets
-    weighed: Triplets  # the same, each screen with the weight of one choice
+    answers: Answers
     units: Index
     makers: Makers
     entropy: int
@@ -277,7 +273,7 @@ def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds
         return [
             cross_validate_embedding(
                 clone(work.makers.estimator).set_params(n_components=d),
-                work.weighed,
+                work.answers,
                 splits,
                 work.n_jobs,
                 bar.update,
@@ -295,11 +291,11 @@ def _leave_out(work: _Work, d: int) -> _Posterior:
         rng = np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d))
         maker.set_params(random_state=rng)
     if settings.posterior is None:
-        begun = maker._begin_quietly(work.triplets, BEGINNING)
+        begun = maker._begin_quietly(work.answers, BEGINNING)
     else:
-        maker._fit_quietly(work.triplets)
+        maker._fit_quietly(work.answers)
     ensemble = _without_stuck_chains(maker.ensemble_)
-    found = leave_one_out(ensemble, work.weighed, work.units)
+    found = leave_one_out(ensemble, work.answers, work.units)
     uncertainty = _uncertainty(ensemble, work.n_jobs) if settings.thorough else NOTHING
     rough = float(np.mean(~(found.k_hat <= K_HAT)))
     diagnostics = maker.diagnostics_
@@ -340,7 +336,7 @@ def _bootstrap(work: _Work, d: int) -> Measured:
             progress=False,
             random_state=np.random.default_rng(seed_for(work.entropy, _BOOTSTRAP, d, k)),
         )
-        ensemble = maker._fit_quietly(work.triplets).ensemble_
+        ensemble = maker._fit_quietly(work.answers).ensemble_
         values.append(ensemble.average_uncertainty(method="paper", n_jobs=work.n_jobs))
     return Measured(float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(BOOTSTRAPS)))
 
@@ -349,14 +345,14 @@ def _training_loss(work: _Work, d: int) -> Measured:
     """Loss per answer of the embedding of all answers, without any penalty."""
     estimator = clone(work.makers.estimator).set_params(n_components=d)
     rng = np.random.default_rng(seed_for(work.entropy, _TRAINING, d))
-    embedding = estimator.solve(work.weighed, rng).embedding
-    near, far = squared_distances(embedding, work.weighed)
+    embedding = estimator.solve(work.answers, rng).embedding
+    near, far = squared_distances(embedding, work.answers)
     return _per_answer(work, estimator.model().loss(near, far, d)[0])
 
 
 def _per_answer(work: _Work, values: Floats) -> Measured:
     """Mean over answers of values (m,), and its standard error over units."""
-    weights = weights_of(work.weighed)
+    weights = weights_of(work.answers)
     totals = sum_by_unit(values * weights, work.units)
     return Measured(*mean_per_answer(totals, sum_by_unit(weights, work.units)))
 
@@ -447,7 +443,7 @@ def most_dimensions(n: int, m: int) -> int:
     return sum(n * d - d * (d + 1) // 2 <= m for d in range(1, n))
 
 
-def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> list[int]:
+def check_dimensions(dimensions: Sequence[int] | None, answers: Answers) -> list[int]:
     """The dimensions to try, none larger than the answers support."""
     n, m = answers.n_objects, len(answers)
     most = most_dimensions(n, m)
@@ -478,7 +474,7 @@ def check_dimensions(dimensions: Sequence[int] | None, answers: Triplets) -> lis
     return [int(d) for d in tried]
 
 
-def check_makers(settings: DimensionSettings, posterior: Any, answers: Triplets) -> Makers:
+def check_makers(settings: DimensionSettings, posterior: Any, answers: Answers) -> Makers:
     """The models to fit, checked before the work starts."""
     estimator = STE(penalty=0.25) if settings.estimator is None else settings.estimator
     if not isinstance(estimator, Embedder):
@@ -505,6 +501,6 @@ def check_makers(settings: DimensionSettings, posterior: Any, answers: Triplets)
             f"bootstrap must be a Bootstrap such as Bootstrap(STE()), got {bootstrap!r}."
         )
     check_settings(bootstrap)
-    if bootstrap.unit not in (None, "answer"):
+    if bootstrap.unit != "answer":
         number_units(answers, bootstrap.unit)
     return Makers(estimator, posterior, bootstrap)

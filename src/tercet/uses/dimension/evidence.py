@@ -11,13 +11,17 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from scipy import stats
 
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers, weights_of
 from tercet.answers.questions import deal
-from tercet.answers.triplets import Triplets, weights_of
 from tercet.arrays import Floats, Index
 from tercet.embedder import Embedder
 from tercet.engine.backend import fit_anywhere
-from tercet.engine.problem import build_problem
-from tercet.metrics import squared_distances
+from tercet.engine.problem import problem_of
+from tercet.ensemble import Ensemble
+from tercet.errors import InputError
+from tercet.metrics import share_in_order, squared_distances
+from tercet.models import Model
 from tercet.running.provenance import seed_for
 from tercet.tables import Table
 from tercet.text import counted, wrap
@@ -82,26 +86,45 @@ class _Others(Sequence[Index]):
 
 def cross_validate_embedding(
     estimator: Embedder,
-    triplets: Triplets,
+    answers: Answers,
     splits: Splits,
     n_jobs: int | None,
     done: Callable[[int], object],
 ) -> Folds:
-    """Fit every split and predict its held-out rows."""
-    problem = build_problem(triplets.array, triplets.n_objects, triplets.weights)
-    solver = estimator.solver(work=len(splits.train) * len(triplets))
-    model, d, m = estimator.model(), estimator.n_components, len(triplets)
-    weights = weights_of(triplets)
+    """Fit every split and predict its held-out rows.
+
+    Of a choice, the share of the comparisons within it that are predicted correctly counts.
+    """
+    model, m = estimator.model(), len(answers)
+    if not model.is_probability and isinstance(answers, Choices):
+        raise InputError(
+            f"{type(estimator).__name__} is a loss of comparisons, and the answers are choices "
+            "among more: cross-validate STE, TSTE, CKL or Shepard."
+        )
+    problem = problem_of(answers)
+    solver = estimator.solver(work=len(splits.train) * len(answers))
+    weights = weights_of(answers)
     right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
     with closing(fit_anywhere(solver, problem, splits.train, splits.seeds, n_jobs)) as fits:
         for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
-            near, far = squared_distances(fit.embedding, triplets[rows])
-            accuracy[j] = np.average(near < far, weights=weights[rows])
-            right[rows] += near < far
-            loss[rows] += -model.log_prob(near, far, d) if model.is_probability else math.nan
+            in_order = share_in_order(fit.embedding, answers[rows])
+            accuracy[j] = np.average(in_order, weights=weights[rows])
+            right[rows] += in_order
+            loss[rows] += _losses(fit.embedding, answers[rows], model)
             done(1)
     repeats = len(accuracy) // splits.folds
     return Folds(accuracy, right / repeats, loss / repeats)
+
+
+def _losses(embedding: Floats, answers: Answers, model: Model) -> Floats:
+    """-log probability (m,) of answers, given one map; NaN for a loss that is no probability."""
+    if not model.is_probability:
+        return np.full(len(answers), math.nan)
+    if isinstance(answers, Choices):
+        one = Ensemble(embedding[None], model=model)
+        return np.asarray(-np.log(np.maximum(one.choice_probability(answers), 1e-300)))
+    near, far = squared_distances(embedding, answers)
+    return -model.log_prob(near, far, embedding.shape[1])
 
 
 def corrected_t_test(difference: Floats, folds: int) -> float:

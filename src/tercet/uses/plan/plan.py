@@ -11,13 +11,15 @@ import numpy as np
 
 from tercet.answers.diagnosis import warn_about
 from tercet.answers.questions import single_answers
+from tercet.answers.choices import as_answers
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count, is_number
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.makers import QUICK, warn_about_screens
+from tercet.makers import QUICK
 from tercet.posterior import DistancePrior, Posterior
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, entropy_of, seed_for
@@ -144,9 +146,6 @@ def plan_answers(
     steps = None if answers is None else check_steps(answers, setting.base)
     if isinstance(setting.like, Triplets):
         warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
-        if setting.maker.unit == "answer":
-            what, cure = "are treated as independent here", "omit unit='answer'"
-            warn_about_screens(setting.like, what, cure)
     entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
     with progress_bar(0, "maps", progress) as bar:
         search = Search(setting, measure, wanted, entropy, jobs, bar)
@@ -306,7 +305,7 @@ class Search:
         ensemble, poor = self._fit(answers, _FIT, task.world, task.total)
         return self.measure.compute(ensemble, world), poor
 
-    def _fit(self, answers: Triplets, *key: int) -> tuple[Ensemble, bool]:
+    def _fit(self, answers: Answers, *key: int) -> tuple[Ensemble, bool]:
         maker = self.setting.maker.in_dimension(self.setting.n_components).set_params(
             n_jobs=1,
             progress=False,
@@ -316,7 +315,7 @@ class Search:
         diagnostics = getattr(maker, "diagnostics_", None)
         return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
 
-    def _with_pilot(self, rows: Index) -> Triplets:
+    def _with_pilot(self, rows: Index) -> Answers:
         """The pilot's answers, with their screens, followed by new ones (m, 3)."""
         pilot = self.pilot
         if pilot is None:
@@ -326,7 +325,7 @@ class Search:
             old = pilot.number_screens()
             screens = np.concatenate([old, old.max() + 1 + np.arange(len(rows))])
         both = np.concatenate([pilot.array, rows])
-        return Triplets(both, n_objects=self.setting.n_objects, screens=screens)
+        return as_answers(Triplets(both, n_objects=self.setting.n_objects, screens=screens))
 
     def _key(self, *words: int) -> tuple[int, ...]:
         return (self.entropy, *words)

@@ -208,7 +208,7 @@ def _dependence(prepared: Prepared, signs: Index) -> float:
     predicted, right = _tally_pairs(prepared, counted, signs > 0)
     share = right / np.maximum(predicted, 1)
     by_screen = triplets.shares_screens
-    clusters = number_units(triplets, "screen") if by_screen else by_observer(prepared)[0]
+    clusters = triplets.number_screens() if by_screen else by_observer(prepared)[0]
     residuals = (signs > 0) - share[prepared.observer]
     return design_effect(residuals[counted], prepared.votes[counted], clusters[counted])
 
@@ -225,7 +225,7 @@ def _response_times(prepared: Prepared) -> Floats:
         return np.full(size, np.nan)
     rows = np.flatnonzero(~np.isnan(times))
     if triplets.screens is not None:
-        screens = number_units(triplets, "screen")[rows]
+        screens = triplets.number_screens()[rows]
         rows = rows[np.unique(screens, return_index=True)[1]]
     who = prepared.observer[rows]
     known = np.bincount(who, minlength=size)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from tercet.answers.either import Answers, weights_of
 from tercet.answers.questions import Questions, find_questions
-from tercet.answers.triplets import Triplets, need_votes, weights_of
+from tercet.answers.triplets import Triplets, need_votes
 from tercet.arrays import Floats
 from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
 from tercet.embedder import is_number
@@ -183,7 +184,7 @@ def jackknife(task: Task, unit: str) -> tuple[Fits, Floats]:
     return fit_counts(questions, counts, task.link, task.lapse, task.fit), stands_for
 
 
-def weights_without(triplets: Triplets, units: Units, chosen: Rows) -> Floats:
+def weights_without(answers: Answers, units: Units, chosen: Rows) -> Floats:
     """Weights (m,) of the rows without the chosen units."""
     taken = np.bincount(units.rows_of(chosen), minlength=len(triplets))
     weights = weights_of(triplets)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from tercet.answers.choices import as_answers
+from tercet.answers.either import Answers, with_weights
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
@@ -18,7 +20,6 @@ from tercet.bootstrap.resampling import UNITS, find_units
 from tercet.embedder import Embedder, is_count, is_number
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError, recorded
-from tercet.makers import warn_about_screens
 from tercet.posterior import Posterior
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator, entropy_of, seed_for
@@ -123,10 +124,12 @@ def perceptual_scale(
         )
         return scale_by_distances(maker, triplets, values, normalise, entropy)
     unit = unit or "answer"
-    if unit == "answer":
-        instead = " and uncertainty='bootstrap'" if uncertainty == "parametric" else ""
-        warn_about_screens(
-            triplets, "are treated as independent here", f"use unit='screen'{instead}"
+    if uncertainty == "parametric" and triplets.shares_screens:
+        warnings.warn(
+            "comparisons of one screen are one choice, but new ones are drawn independently here, "
+            "so the scale will look more certain than it is; use uncertainty='bootstrap'.",
+            DataWarning,
+            stacklevel=2,
         )
     need_memory(
         2 * jobs * (triplets.n_objects + 1) ** 2,
@@ -206,7 +209,7 @@ def _default_unit(triplets: Triplets) -> str:
     observers = triplets.observers
     if observers is not None and len(np.unique(observers)) >= ENOUGH:
         return "observer"
-    return "screen" if triplets.shares_screens else "answer"
+    return "answer"
 
 
 # --- checks -------------------------------------------------------------------------------------
@@ -314,18 +317,18 @@ def scale_by_distances(
     """Embed the answers, whose objects are in order, and orient the embeddings."""
     ensemble = maker.fit(triplets).ensemble_
     samples = _oriented(ensemble.samples[:, :, 0])
-    name, unit = type(maker.embedder).__name__, maker.unit_of(triplets)
+    name, unit = type(maker.embedder).__name__, "answer"
     estimate, jackknife, kind = None, None, "posterior"
     if isinstance(maker, Bootstrap):
-        weighed = maker.weigh(triplets)
-        estimator = maker.settle(weighed).embedder
-        embedding = _embed(estimator, weighed, as_generator(entropy))
+        unit, answers = maker.unit, as_answers(triplets)
+        estimator = maker.settle(answers).embedder
+        embedding = _embed(estimator, answers, as_generator(entropy))
         estimate = _oriented(embedding[None, :, 0])[0]
         kind = "parametric" if maker.parametric else "bootstrap"
         if kind == "bootstrap" and maker.fraction < 1.0:
             kind = f"subsamples of {maker.fraction:.0%}"
         elif kind == "bootstrap" and maker.fraction == 1.0:
-            jackknife = partial(_jackknife_distances, estimator, weighed, unit, embedding, entropy)
+            jackknife = partial(_jackknife_distances, estimator, answers, unit, embedding, entropy)
     made = Made(
         f"{name} in one dimension",
         kind,
@@ -376,31 +379,31 @@ def ill_defined(samples: Floats) -> float:
 
 def _embed(
     estimator: Embedder,
-    triplets: Triplets,
+    answers: Answers,
     rng: np.random.Generator,
     init: Floats | None = None,
 ) -> Floats:
     """The embedding (n, 1) of all answers, without the warnings that the replicates gave."""
-    found = estimator.solve(triplets, rng, init).embedding
+    found = estimator.solve(answers, rng, init).embedding
     return np.asarray(found - found.mean(axis=0))
 
 
 def _jackknife_distances(
-    estimator: Embedder, triplets: Triplets, unit: str, embedding: Floats, entropy: int
+    estimator: Embedder, answers: Answers, unit: str, embedding: Floats, entropy: int
 ) -> Jackknifed:
     """Maps without one unit each, or without one group of units where there are many.
 
     The skewness of sums over groups has the same expectation as over units, so that groups make
     the acceleration noisier but not biased.
     """
-    units = find_units(triplets, unit)
+    units = find_units(answers, unit)
     shuffled = np.random.default_rng(seed_for(entropy, 2**32 - 1)).permutation(units.number)
     groups = np.array_split(shuffled, min(units.number, GROUPS))
 
     def fit(group: Index) -> Floats:
-        left = weights_without(triplets, units, group)
+        left = weights_without(answers, units, group)
         kept = left > 0.0
-        fewer = Triplets(triplets.array[kept], n_objects=triplets.n_objects, weights=left[kept])
+        fewer = with_weights(answers[kept], left[kept])
         found = _embed(estimator, fewer, np.random.default_rng(0), embedding)
         return np.asarray(_oriented(found[None, :, 0])[0])
 
