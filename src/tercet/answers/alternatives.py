@@ -485,7 +485,7 @@ def _check_pairs(pairs: Ragged, objects: Objects) -> None:
 
     reject_rows(
         sizes < 2,
-        lambda i: f"there is only {counted(int(sizes[i]), 'alternative')}",
+        lambda i: f"it has only {counted(int(sizes[i]), 'alternative')}",
         "A choice is made among two or more; correct or remove it.",
         row_number,
         "with fewer than two alternatives",

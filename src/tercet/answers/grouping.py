@@ -247,7 +247,7 @@ def _warn(triplets: Triplets, screen: Index, rows: Index) -> None:
         "ranking, or of the nearest and the farthest, each of them once and with the same weight. "
         "Give these screens in full, or one screen to every comparison.",
         DataWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
