@@ -316,6 +316,50 @@ def test_what_else_is_refused(make, message):
         make()
 
 
+GARBAGE = {
+    "None": None,
+    "text": "answers.csv",
+    "a number": 7,
+    "floats": [[0.5, 1.5, 2.5]],
+    "ragged": [[0, 1, 2], [0, 1]],
+    "nothing": [],
+    "empty rows": [[], []],
+    "a row": [0, 1, 2],
+    "mixed": [[0, "cat", 2]],
+    "a dict": {"anchor": 0},
+    "bytes": b"abc",
+    "objects": [[object(), object(), object()]],
+    "four dimensions": np.zeros((2, 3, 3, 2), dtype=int),
+    "a set": {1, 2, 3},
+    "a generator": (row for row in [[0, 1, 2]]),
+    "complex": [[0j, 1j, 2j]],
+    "Triplets": Triplets([[0, 1, 2]]),
+    "Choices": Choices([TRIANGLE], [0]),
+}
+TAKERS = {
+    "alternatives": lambda given: Choices(given, [0]),
+    "odd one out": Choices.odd_one_out,
+    "most central": Choices.most_central,
+    "shown": lambda given: Choices.nearest([3], given, [0]),
+    "ranked": lambda given: Choices.ranking([1], given),
+    "anchor": lambda given: Choices.nearest(given, [[0, 1, 2]], [0]),
+    "positions": lambda given: Choices([TRIANGLE[:2]], [0], positions=given),
+    "chosen": lambda given: Choices([TRIANGLE[:2]], given),
+    "best": lambda given: Choices.best_worst([3], [[0, 1]], given, [1]),
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+@pytest.mark.parametrize("taker", TAKERS)
+def test_garbage_is_refused_in_words(taker, garbage):
+    if (taker, garbage) == ("positions", "None"):  # which are optional
+        assert TAKERS[taker](None).positions is None
+        return
+    with pytest.raises(InputError) as raised:
+        TAKERS[taker](GARBAGE[garbage])
+    assert len(str(raised.value)) < 1000
+
+
 # --- the split
 
 
