@@ -48,6 +48,7 @@ TAKERS = {
     "Analysis": None,
     "Bootstrap": lambda given, _: bootstrap().fit(given),
     "CKL": lambda given, _: tc.CKL(2, max_iter=5, random_state=0).fit(given).score(given),
+    "Choices": None,  # takes alternatives
     "DataWarning": None,
     "DistancePrior": None,
     "Ensemble": lambda given, made: (

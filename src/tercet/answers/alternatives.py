@@ -121,12 +121,21 @@ def find_forms(fields: ChoiceFields) -> tuple[Index, Index]:
 # --- input of any kind ------------------------------------------------------------------------
 
 
-def _equal_rows(values: Any) -> Array | None:
+def _equal_rows(values: Any, word: str) -> Array | None:
     """An array of the values; None if rows have different lengths."""
+    if isinstance(getattr(values, "_fields", None), tuple):  # Triplets or Choices
+        raise InputError(
+            f"{word} must be an array or lists, got {type(values).__name__}, which are answers "
+            "already. Make choices of Triplets with Choices.from_triplets."
+        )
     try:
         array = read_array(values)
     except InputError:
         return None
+    if array.ndim == 0:
+        raise InputError(
+            f"{word} must be an array or lists, with one entry per choice, got {shown(values)}."
+        )
     return None if array.dtype.kind == "O" and any(map(_is_row, array.flat)) else array
 
 
@@ -155,7 +164,7 @@ def read_objects(values: Any, word: str, *, single: bool = False) -> Ragged:
     single : bool
         Whether a row may also be one cell instead of a list.
     """
-    array = _equal_rows(values)
+    array = _equal_rows(values, word)
     if array is not None and array.ndim == (1 if single else 2) and len(array):
         return _even(array, array.size // len(array))
     if array is not None and array.ndim == 2 and len(array):
@@ -180,7 +189,7 @@ def read_objects(values: Any, word: str, *, single: bool = False) -> Ragged:
 
 def read_pairs(values: Any) -> Ragged:
     """Read alternatives: an array (m, a, 2), or a list of lists of pairs."""
-    array = _equal_rows(values)
+    array = _equal_rows(values, "alternatives")
     if array is not None and array.ndim == 3 and array.shape[2] == 2 and array.size:
         return _even(array, array.shape[1])
     if array is not None and len(array) == 0:
@@ -214,7 +223,8 @@ def read_columns(values: Any, words: Sequence[str]) -> Array:
             parts = [part.astype(object) for part in parts]
         array: Array = np.column_stack(parts)
     else:
-        array = read_array(values)
+        found = _equal_rows(values, "the choices")
+        array = read_array(values) if found is None else found
     if array.ndim != 2 or array.shape[1] != len(words):
         raise InputError(
             f"the choices must have the {len(words)} columns {joined(words)}, got shape "
@@ -485,7 +495,7 @@ def _check_pairs(pairs: Ragged, objects: Objects) -> None:
 
     reject_rows(
         sizes < 2,
-        lambda i: f"there is only {counted(int(sizes[i]), 'alternative')}",
+        lambda i: f"it has only {counted(int(sizes[i]), 'alternative')}",
         "A choice is made among two or more; correct or remove it.",
         row_number,
         "with fewer than two alternatives",

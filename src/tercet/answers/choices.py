@@ -484,7 +484,7 @@ def as_answers(answers: Any, n_objects: int | None = None) -> Triplets | Choices
     """
     if not isinstance(answers, Choices):
         triplets = as_triplets(answers, n_objects)
-        return Choices.from_triplets(triplets) if triplets.shares_screens else triplets
+        return restore(group(triplets)) if triplets.shares_screens else triplets
     if len(answers) == 0:
         raise InputError("there are no choices (0 rows); at least one is needed.")
     count = settle_more_objects(n_objects, answers.names, answers.n_objects, "Choices")

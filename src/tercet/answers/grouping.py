@@ -34,7 +34,6 @@ from tercet.answers.alternatives import (
     take,
 )
 from tercet.answers.checks import Array, Fields
-from tercet.answers.questions import pair_codes
 from tercet.answers.triplets import Triplets, restore
 from tercet.arrays import Bools, Index
 from tercet.errors import DataWarning, InputError
@@ -142,7 +141,8 @@ def _recognise(triplets: Triplets) -> tuple[_Groups, Index]:
     """The choices that are recognised, and the comparisons (rows) of what is not."""
     m, n = len(triplets), triplets.n_objects
     screen = triplets.number_screens()
-    known, pair = np.unique(pair_codes(triplets), return_inverse=True)
+    low, high = np.sort(triplets.pairs().reshape(-1, 2), axis=1).T
+    known, pair = np.unique(low * n + high, return_inverse=True)
     at = screen[:, None] * len(known) + pair.reshape(-1, 2)
     _, first, node = np.unique(at, return_index=True, return_inverse=True)
     near, far = node.reshape(-1, 2).T
@@ -247,7 +247,7 @@ def _warn(triplets: Triplets, screen: Index, rows: Index) -> None:
         "ranking, or of the nearest and the farthest, each of them once and with the same weight. "
         "Give these screens in full, or one screen to every comparison.",
         DataWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
