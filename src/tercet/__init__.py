@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
     from tercet.held_out import predict_held_out
-    from tercet.io import open_triplets, read_file, read_triplets, write_triplets
+    from tercet.io import open_triplets, read_answers, read_file, read_triplets, write_triplets
     from tercet.metrics import risk_coverage
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
     from tercet.uses.abstain import choose_threshold, hold_out
@@ -76,6 +76,7 @@ _HOMES = {
     "plan_answers": "uses.plan",
     "plots": "",
     "predict_held_out": "held_out",
+    "read_answers": "io",
     "read_file": "io",
     "read_triplets": "io",
     "risk_coverage": "metrics",
@@ -125,6 +126,7 @@ __all__ = [
     "plan_answers",
     "plots",
     "predict_held_out",
+    "read_answers",
     "read_file",
     "read_triplets",
     "risk_coverage",

@@ -260,9 +260,9 @@ def _by_folds(
                 found = held_out(ensemble, answers[rows], numbers)
             else:
                 found = vote(ensemble, answers[rows])
-            columns[:, rows] = found.rows
+            columns[:, rows] = found.columns
             bar.update(1)
-    return Pointwise(np.empty(0), *columns, np.empty(0)), is_probability
+    return Pointwise(np.empty(0), columns, np.empty(0)), is_probability
 
 
 def _summarise(
@@ -315,16 +315,28 @@ class Pointwise(NamedTuple):
     """Predictions of held-out answers."""
 
     log_density: Floats  # (U,) of all answers of a unit; empty where there is no likelihood
-    probability: Floats  # (m,) of each answer
-    confidence: Floats  # (m,) probability of the most likely outcome
-    right: Floats  # (m,) whether that is the answer: 1, 0, or ½ for a tie
-    in_order: Floats  # (m,) share of the comparisons within the answer predicted correctly
+    columns: Floats  # (4, m): the next four
     k_hat: Floats  # (U,), or empty: not by importance sampling
 
     @property
-    def rows(self) -> Floats:
-        """The columns (4, m) about single answers."""
-        return np.stack([self.probability, self.confidence, self.right, self.in_order])
+    def probability(self) -> Floats:
+        """Of each answer, (m,)."""
+        return np.asarray(self.columns[0])
+
+    @property
+    def confidence(self) -> Floats:
+        """Probability (m,) of the most likely outcome."""
+        return np.asarray(self.columns[1])
+
+    @property
+    def right(self) -> Floats:
+        """Whether that is the answer, (m,): 1, 0, or ½ for a tie."""
+        return np.asarray(self.columns[2])
+
+    @property
+    def in_order(self) -> Floats:
+        """Share (m,) of the comparisons within each answer that are predicted correctly."""
+        return np.asarray(self.columns[3])
 
 
 def leave_one_out(ensemble: Ensemble, answers: Answers, units: Index) -> Pointwise:
@@ -355,7 +367,7 @@ def leave_one_out(ensemble: Ensemble, answers: Answers, units: Index) -> Pointwi
         log_density[found], k_hat[found] = logsumexp(weights + likelihood, axis=1), k
         sizes = np.diff(np.append(starts, len(rows)))
         columns[:, rows] = drawn.predicted(np.exp(np.repeat(weights, sizes, axis=0)))
-    return Pointwise(log_density, *columns, k_hat)
+    return Pointwise(log_density, columns, k_hat)
 
 
 def _efficiency(likelihood: Floats, n_chains: int) -> Floats:
@@ -411,7 +423,7 @@ def held_out(
         else:
             found = np.add.reduceat(np.log(columns[0, rows]) * weights_of(part), starts)
         log_density[units[rows[starts]]] = found
-    return Pointwise(log_density, *columns, np.empty(0))
+    return Pointwise(log_density, columns, np.empty(0))
 
 
 def vote(ensemble: Ensemble, answers: Answers) -> Pointwise:
@@ -426,17 +438,19 @@ def vote(ensemble: Ensemble, answers: Answers) -> Pointwise:
         starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
         in_order = np.add.reduceat(right, starts) / np.diff(np.append(starts, len(p)))
         p, right = np.minimum.reduceat(p, starts), np.minimum.reduceat(right, starts)
-        return Pointwise(np.empty(0), p, np.maximum(p, 1.0 - p), right, in_order, np.empty(0))
-    return Pointwise(np.empty(0), p, np.maximum(p, 1.0 - p), right, right, np.empty(0))
+    else:
+        in_order = right
+    columns = np.stack([p, np.maximum(p, 1.0 - p), right, in_order])
+    return Pointwise(np.empty(0), columns, np.empty(0))
 
 
 def _blocks(units: Index, answers: Answers, n_samples: int) -> Iterator[tuple[Index, Index]]:
     """Rows of whole units, unit after unit, and where each unit starts."""
     order = np.argsort(units, kind="stable")
     starts = np.flatnonzero(np.diff(units[order], prepend=-1))
-    sizes = np.ones(len(order))
-    if isinstance(answers, Choices):
-        sizes = 2.0 * answers.n_alternatives[order]
+    sizes = np.ones(len(order), dtype=np.int64)
+    if isinstance(answers, Choices):  # one number for it, and one for each alternative
+        sizes += answers.n_alternatives[order]
     block = (np.cumsum(sizes) - sizes)[starts] // max(1, BLOCK // n_samples)
     for part in np.split(starts, np.flatnonzero(np.diff(block)) + 1):
         after = starts[np.searchsorted(starts, part[-1], side="right") :]
@@ -470,14 +484,12 @@ class _Drawn(NamedTuple):
 
 
 def _by_draw(ensemble: Ensemble, answers: Answers) -> _Drawn:
-    first = None
     if isinstance(answers, Choices):
         p, first = ensemble.choice_tables(answers)
-    else:
-        p = ensemble.answer_probability(answers, by_draw=True).T
-    p = np.maximum(p, 1e-300)
-    density = np.log(p) * weights_of(answers)[:, None]
-    return _Drawn(p, density, ensemble, answers if first is not None else None, first)
+        p = np.maximum(p, 1e-300)
+        return _Drawn(p, np.log(p) * weights_of(answers)[:, None], ensemble, answers, first)
+    p = np.maximum(ensemble.answer_probability(answers, by_draw=True).T, 1e-300)
+    return _Drawn(p, np.log(p) * weights_of(answers)[:, None], ensemble)
 
 
 # --- scores -----------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def satisfied(embedding: ArrayLike, answers: ArrayLike | Triplets | Choices) -> 
     A choice is satisfied if every comparison within it is.
     """
     if isinstance(answers, Choices):
-        return share_in_order(embedding, answers) == 1.0
+        return np.asarray(share_in_order(embedding, answers) == 1.0)
     near, far = squared_distances(embedding, answers)
     return near < far
 

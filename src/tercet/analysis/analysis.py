@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
@@ -66,7 +67,9 @@ class Analysis:
     reading : Reading
         The answers and how they were read; its path is empty if they were in memory.
     triplets : Triplets
-        The answers; for kind "scale", with the stimuli in increasing order.
+        The comparisons within the answers; for kind "scale", with the stimuli in increasing order.
+    answers : Triplets or Choices
+        The answers: Choices if several comparisons share a screen, else the same.
     check : AnswerCheck
     dimension : DimensionEstimate or None
         None if the dimension was given or could not be estimated, and for kind "scale".
@@ -102,6 +105,7 @@ class Analysis:
 
     reading: Reading
     triplets: Triplets
+    answers: Answers
     check: AnswerCheck
     dimension: DimensionEstimate | None
     dimension_note: str

@@ -24,7 +24,9 @@ from tercet.analysis.cautions import (
     about_people,
     about_replicates,
 )
+from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import diagnose
+from tercet.answers.either import Answers
 from tercet.answers.questions import number_comparisons, number_units
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.bootstrap import Bootstrap
@@ -90,7 +92,7 @@ def analyse(
 
     Parameters
     ----------
-    answers : Triplets, array, data frame, path or Reading
+    answers : Choices, Triplets, array, data frame, path or Reading
         Files are read by `read_file`, which returns a Reading.
     dimension : int, optional
         Number of dimensions of the map; estimated by default.
@@ -139,14 +141,15 @@ def analyse(
         progress=progress,
     )
     reading = _read(answers)
-    _check(reading.triplets, settings)
+    given = as_answers(answers if isinstance(answers, Choices) else reading.triplets)
+    _check(reading.triplets, given, settings)
     kind, why = choose_kind(reading, settings)
     # As in `tercet check`, which must agree for the same file and seed.
     check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
     if kind == "scale":
         reading = _by_value(reading)
     triplets = reading.triplets
-    made = (_make_scale if kind == "scale" else _make_map)(kind, triplets, settings)
+    made = _make_scale(triplets, settings) if kind == "scale" else _make_map(kind, given, settings)
     ensemble = made.ensemble
     certain = certainty(
         ensemble,
@@ -158,6 +161,7 @@ def analyse(
     return Analysis(
         reading=reading,
         triplets=triplets,
+        answers=given,
         check=check,
         dimension=made.dimension,
         dimension_note=made.note,
@@ -170,7 +174,7 @@ def analyse(
         held_out=made.held_out,
         lack_of_fit=made.fit,
         suggestions=_suggest(kind, ensemble, triplets, settings),
-        cautions=_be_careful(reading, check, made),
+        cautions=_be_careful(reading, given, check, made),
         settings=settings,
         versions=versions(),
         seconds=time.monotonic() - started,
@@ -252,37 +256,35 @@ class _Made(NamedTuple):
     warned: tuple[str, ...] = ()  # while the scale was made
 
 
-def _make_map(kind: str, triplets: Triplets, settings: Settings) -> _Made:
-    estimate, begun, note = _estimate(kind, triplets, settings)
+def _make_map(kind: str, answers: Answers, settings: Settings) -> _Made:
+    estimate, begun, note = _estimate(kind, answers, settings)
     d = settings.dimension or _shown(estimate)
     undecided = estimate is None and settings.dimension is None
     maker = make_maker(kind, d, settings)  # fitted quietly: the cautions say what is to be said
     if isinstance(maker, Posterior):  # its first draws may have chosen the dimension
-        maker._fit_quietly(triplets, begun.get(d))
+        maker._fit_quietly(answers, begun.get(d))
     else:
-        maker._fit_quietly(triplets)
+        maker._fit_quietly(answers)
     begun.clear()
-    held_out = _predict(maker, triplets, settings)
+    held_out = _predict(maker, answers, settings)
     # The size of a map is hardly determined in the crowd kernel: draws are shown at one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
         return _Made(ensemble, note, estimate, held_out=held_out, undecided=undecided)
-    fit = lack_of_fit(ensemble, triplets, random_state=_rng(settings, _FIT))
+    fit = lack_of_fit(ensemble, answers, random_state=_rng(settings, _FIT))
     chains = maker.diagnostics_
     return _Made(ensemble, note, estimate, chains, held_out, fit, undecided=undecided)
 
 
-def _predict(
-    maker: Posterior | Bootstrap, triplets: Triplets, settings: Settings
-) -> HeldOut | None:
+def _predict(maker: Posterior | Bootstrap, answers: Answers, settings: Settings) -> HeldOut | None:
     """Predict held-out answers; None if there are too few to hold some out."""
-    if int(number_units(triplets).max()) + 1 < 2 * FOLDS:
+    if int(number_units(answers).max()) + 1 < 2 * FOLDS:
         return None
     if isinstance(maker, Bootstrap):
         maker = clone(maker).set_params(n_samples=FOLD_REPLICATES)
     return predict_held_out(
         maker,
-        triplets,
+        answers,
         folds=FOLDS,
         random_state=_rng(settings, _HELD_OUT),
         progress=settings.progress,
@@ -296,7 +298,7 @@ def _shown(estimate: DimensionEstimate | None) -> int:
     return estimate.dimension or max(FALLBACK, estimate.rows[0].dimension)
 
 
-def _make_scale(kind: str, triplets: Triplets, settings: Settings) -> _Made:
+def _make_scale(triplets: Triplets, settings: Settings) -> _Made:
     """Stimuli on a line by signed differences, the model of difference scaling (MLDS)."""
     how: dict[str, Any] = {"n_jobs": settings.n_jobs, "progress": settings.progress}
     size: dict[str, Any] = {} if settings.samples is None else {"n_samples": settings.samples}
@@ -331,7 +333,7 @@ def _values(triplets: Triplets) -> list[float] | None:
         return None
 
 
-def _check(triplets: Triplets, settings: Settings) -> None:
+def _check(triplets: Triplets, answers: Answers, settings: Settings) -> None:
     if triplets.n_objects < FEWEST_OBJECTS:
         raise InputError(
             f"there are {triplets.n_objects} objects, but a map needs at least {FEWEST_OBJECTS}; "
@@ -347,7 +349,7 @@ def _check(triplets: Triplets, settings: Settings) -> None:
     if settings.dimensions is not None:
         if settings.uncertainty == "scale":
             raise InputError("a scale has one dimension; omit the dimensions to try.")
-        check_dimensions(settings.dimensions, triplets)
+        check_dimensions(settings.dimensions, answers)
     largest = triplets.n_objects - 2
     if settings.dimension is not None and not 1 <= settings.dimension <= largest:
         raise InputError(
@@ -375,11 +377,11 @@ class _Estimate(NamedTuple):
     note: str
 
 
-def _estimate(kind: str, triplets: Triplets, settings: Settings) -> _Estimate:
+def _estimate(kind: str, answers: Answers, settings: Settings) -> _Estimate:
     """Estimate the dimension by the first draws of the map's own chains, if that is possible."""
     if settings.dimension is not None:
         return _Estimate(None, {}, "The number of dimensions was set by the user.")
-    part, note = _part(triplets, settings)
+    part, note = _part(answers, settings)
     whole = make_maker("posterior", 2, settings)
     few = settings.samples is not None and settings.samples < BEGINNING.n_samples
     if few:  # too few to choose by
@@ -402,22 +404,22 @@ def _estimate(kind: str, triplets: Triplets, settings: Settings) -> _Estimate:
             f"The number of dimensions could not be estimated from so few answers; {FALLBACK} are "
             "shown by default.",
         )
-    shared = kind == "posterior" and part is triplets and not few
+    shared = kind == "posterior" and part is answers and not few
     return _Estimate(found.estimate, found.begun if shared else {}, note)
 
 
-def _part(triplets: Triplets, settings: Settings) -> tuple[Triplets, str]:
+def _part(answers: Answers, settings: Settings) -> tuple[Answers, str]:
     """Whole units, drawn at random, if there are very many answers."""
-    if len(triplets) <= MOST_FOR_DIMENSION:
-        return triplets, ""
-    units = number_units(triplets)
+    if len(answers) <= MOST_FOR_DIMENSION:
+        return answers, ""
+    units = number_units(answers)
     order = _rng(settings, _PART).permutation(int(units.max()) + 1)
     sizes = np.cumsum(np.bincount(units)[order])
     chosen = order[: int(np.searchsorted(sizes, MOST_FOR_DIMENSION)) + 1]
-    part = triplets[np.isin(units, chosen)]
+    part = answers[np.isin(units, chosen)]
     return part, (
         f"The number of dimensions was estimated from {part.n_answers} of the "
-        f"{triplets.n_answers} answers, drawn at random."
+        f"{answers.n_answers} answers, drawn at random."
     )
 
 
@@ -448,11 +450,13 @@ def _suggest(
     )
 
 
-def _be_careful(reading: Reading, check: AnswerCheck, made: _Made) -> tuple[str, ...]:
+def _be_careful(
+    reading: Reading, answers: Answers, check: AnswerCheck, made: _Made
+) -> tuple[str, ...]:
     """What to be careful about, gravest first."""
-    triplets, diagnostics = reading.triplets, made.diagnostics
+    diagnostics = made.diagnostics
     converged = diagnostics is None or diagnostics.agree
-    most = most_dimensions(triplets.n_objects, min(len(triplets), MOST_FOR_DIMENSION))
+    most = most_dimensions(answers.n_objects, min(len(answers), MOST_FOR_DIMENSION))
     found = (
         about_chains(diagnostics),
         about_replicates(made.ensemble.provenance),
@@ -462,12 +466,12 @@ def _be_careful(reading: Reading, check: AnswerCheck, made: _Made) -> tuple[str,
         about_calibration(made.held_out),
         about_ceiling(made.held_out, check.ceiling),
         about_influential(made.held_out),
-        about_part(made.dimension, triplets.n_answers),
+        about_part(made.dimension, answers.n_answers),
         made.note if made.undecided else "",
         *_about_scale(reading, made),
         about_people(check, made.scale),
         *reading.doubts,
-        *diagnose(triplets, min_answers=made.ensemble.n_components + 1),
+        *diagnose(answers, min_answers=made.ensemble.n_components + 1),
         *replace(check, gaps=()).warnings(),  # `diagnose` above reports the gaps
     )
     return tuple(caution for caution in found if caution)

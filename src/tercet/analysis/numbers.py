@@ -12,7 +12,6 @@ import numpy as np
 
 from tercet.analysis.analysis import Analysis
 from tercet.analysis.words import summary
-from tercet.metrics import reliability_table
 from tercet.tables import Table, json_ready
 from tercet.uses.certainty import CertainComparison
 
@@ -89,7 +88,7 @@ def _dimensions(analysis: Analysis) -> Table | None:
 def _calibration(analysis: Analysis) -> Table | None:
     if analysis.held_out is None:
         return None
-    bins = reliability_table(analysis.held_out.probability)
+    bins = analysis.held_out.reliability
     rows: list[list[Cell]] = [
         [float(low), float(high), int(count), _cell(confidence), _cell(accuracy)]
         for low, high, count, confidence, accuracy in zip(
@@ -196,7 +195,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
         "diagnostics": analysis.diagnostics and analysis.diagnostics.describe(),
         "certainty": None if analysis.is_provisional else _certainty(analysis),
         "held_out": analysis.held_out
-        and _without(analysis.held_out._asdict(), "probability", "curve"),
+        and _without(analysis.held_out._asdict(), "probability", "confidence", "right", "curve"),
         "lack_of_fit": lack and dataclasses.asdict(lack),
         "goodness_of_fit": analysis.goodness
         and {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tercet.analysis.analysis import Analysis
 from tercet.analysis.cautions import format_p
 from tercet.analysis.words import provisional
+from tercet.answers.choices import Choices
 from tercet.makers import LEARNED
 from tercet.text import counted, joined, percent, were
 from tercet.uncertainty import default_method
@@ -89,8 +90,10 @@ def _methods_maker(analysis: Analysis) -> str:
             f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
         )
     screens = (
-        " Comparisons from one screen were weighted as one choice."
-        if analysis.triplets.shares_screens
+        f" Every screen was modelled as one choice among pairs of objects "
+        f"({analysis.answers.in_words}) by Luce's rule: the odds of a pair are proportional to its "
+        "similarity (Luce, 1959)."
+        if isinstance(analysis.answers, Choices)
         else ""
     )
     if analysis.kind == "bootstrap":

@@ -168,6 +168,8 @@ def read_array(values: Any) -> Array:
 
 def read_answers(answers: Any) -> tuple[Array, dict[str, Any]]:
     """Split answers of any kind into the cells of the comparisons and optional columns."""
+    if callable(split := getattr(answers, "triplets", None)):  # Choices
+        answers = split()
     if isinstance(fields := getattr(answers, "_fields", None), Fields):  # a Triplets
         extras = fields._asdict()
         return extras.pop("array"), extras

@@ -370,6 +370,12 @@ class Choices:
         return np.asarray(outcomes, dtype=np.float64)
 
     @property
+    def in_words(self) -> str:
+        """What was chosen, such as "1 of 3, 2 of 8"."""
+        words = [_in_words(*map(int, form)) for form in find_forms(self._fields)[0]]
+        return listed(words, limit=3, show=str)
+
+    @property
     def positions(self) -> Index | None:
         """Where each alternative was shown, (A,), -1 if unknown; None if all are."""
         return self._fields.positions
@@ -458,9 +464,8 @@ class Choices:
                 parts += [counted(len(np.unique(labels)), word)]
         if self.weights is not None:
             parts += [f"total weight {self.weights.sum():g}"]
-        words = [_in_words(*map(int, form)) for form in find_forms(self._fields)[0]]
-        if words:
-            parts += [listed(words, limit=3, show=str)]
+        if len(self):
+            parts += [self.in_words]
         return f"Choices({', '.join(parts)})"
 
 

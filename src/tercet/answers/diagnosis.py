@@ -79,8 +79,8 @@ def diagnose(answers: Any, min_answers: int = 3) -> list[str]:
             f"{_objects(rare.size)} mentioned in fewer than {min_answers} answers, too few to "
             f"enclose a point: {listing(triplets.names, rare)}."
         )
-    # n objects on a line have n!/2 orders up to reflection; an answer to a comparison is at most one
-    # bit, and a choice the logarithm of the number of its outcomes.
+    # n objects on a line have n!/2 orders up to reflection; an answer is at most the logarithm of
+    # the number of its outcomes, one bit for a comparison.
     if given < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
         messages.append(
             f"{m} answers are too few for {n} objects: ordering them along a line alone takes at "

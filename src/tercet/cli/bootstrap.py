@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
         description=(
             "Embed many resamples of the answers; the spread of the maps measures their "
             "uncertainty. The default model is the crowd kernel with exponent and mu estimated "
-            "from the answers. Every model can be used, and observers or screens can be resampled "
+            "from the answers. Every model can be used, and whole observers can be resampled "
             "instead of answers."
         ),
         examples=EXAMPLES,
@@ -62,8 +62,8 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--unit",
-        choices=("answer", "observer", "screen"),
-        help="what is resampled (default: screens if some have several answers, else answers)",
+        choices=("answer", "observer"),
+        help="what is resampled; the choice made on a screen is one answer (default: answer)",
     )
     parser.add_argument(
         "--paper", action="store_true", help="settings of the paper: 20 subsamples of 40 %%"

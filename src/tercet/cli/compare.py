@@ -68,8 +68,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--unit",
         choices=("answer", "comparison", "screen", "observer"),
-        help="what is held out together (default: screens if some have several answers, "
-        "else comparisons)",
+        help="what is held out together (default: all answers to one question, which is a screen "
+        "or a comparison)",
     )
     parser.add_argument(
         "--folds", type=count, default=5, metavar="N", help="folds of kfold (default: 5)"

@@ -53,8 +53,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--unit",
         choices=("comparison", "screen", "observer", "answer"),
-        help="what is held out together (default: screens if some have several answers, "
-        "else comparisons)",
+        help="what is held out together (default: all answers to one question, which is a screen "
+        "or a comparison)",
     )
     parser.add_argument(
         "--folds",

@@ -50,7 +50,7 @@ def add_to(commands: Any) -> None:
         description=(
             "Draw maps from the posterior. The recommended model is the default: the crowd kernel, "
             "whose exponent, mu and lapse rate (the share of answers given at random) are learned "
-            "from the answers. Answers of one screen count as one choice. The convergence of the "
+            "from the answers. The answers of one screen are one choice. The convergence of the "
             "chains is checked."
         ),
         examples=EXAMPLES,

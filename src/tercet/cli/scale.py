@@ -82,9 +82,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--unit",
-        choices=("answer", "observer", "screen"),
-        help="what is resampled (default: observers if there are five or more, else screens if "
-        "some have several answers, else answers)",
+        choices=("answer", "observer"),
+        help="what is resampled; the choice made on a screen is one answer (default: observers if "
+        "there are five or more, else answers)",
     )
     parser.add_argument(
         "--link",

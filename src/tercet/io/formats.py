@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tercet.answers.choices import as_answers
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.errors import InputError, RowsError
 from tercet.files import MAX_BYTES
@@ -29,7 +31,15 @@ from tercet.io.tidy import TIDY
 from tercet.io.triplettools import TRIPLETTOOLS
 from tercet.text import alike, list_alike
 
-__all__ = ["FORMATS", "find_writer", "read_file", "read_opened", "read_triplets", "write_triplets"]
+__all__ = [
+    "FORMATS",
+    "find_writer",
+    "read_answers",
+    "read_file",
+    "read_opened",
+    "read_triplets",
+    "write_triplets",
+]
 
 # All formats, in the order in which they are tried. A new one is a module with its `Format`, whose
 # reader ends in `trials.build`, and a line here.
@@ -224,6 +234,25 @@ def read_triplets(
     )
     reading.warn(stacklevel=3)
     return reading.triplets
+
+
+def read_answers(path: str | os.PathLike[str], **settings: Any) -> Answers:
+    """Read answers from a file in the form in which each row is one answer.
+
+    Parameters
+    ----------
+    path, **settings
+        As in `read_triplets`.
+
+    Returns
+    -------
+    Choices or Triplets
+        Choices where several comparisons share a screen: each screen is one choice. Otherwise
+        Triplets. `read_triplets` always gives the comparisons.
+    """
+    reading = read_file(path, **settings)
+    reading.warn(stacklevel=3)
+    return as_answers(reading.triplets)
 
 
 def detect(file: InputFile) -> Format:

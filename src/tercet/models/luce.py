@@ -72,7 +72,7 @@ def choice_loss(kind: int, chosen: int, u: Array, slope: Array) -> float:
     second = _farthest(u, slope, 1)
     for j in range(len(u)):
         slope[j] = best[j] + (slope[j] if j > 0 else 0.0)
-    return first + second
+    return float(first + second)
 
 
 @jit
@@ -109,7 +109,7 @@ def _farthest(u: Array, slope: Array, first: int) -> float:
     for j in range(first, len(u)):
         slope[j] /= -total
     slope[first] += 1.0
-    return top + log(total) + u[first]
+    return float(top + log(total) + u[first])
 
 
 @jit
@@ -159,7 +159,7 @@ def _subsets(chosen: int, u: Array, slope: Array) -> float:
         visits += passed[subset] * exp(left[full] - left[subset])
     for j in range(chosen, len(u)):
         slope[j] = visits * exp(u[j] - left[full])
-    return -reached[full]
+    return float(-reached[full])
 
 
 @jit

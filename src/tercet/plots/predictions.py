@@ -15,7 +15,12 @@ from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.metrics import RiskCoverage, reliability_table, squared_distances
+from tercet.metrics import (
+    ReliabilityTable,
+    RiskCoverage,
+    reliability_table,
+    squared_distances,
+)
 from tercet.plots.axes import COLOURS, drawable, new_axes, next_colour
 from tercet.uncertainty import find_pairs
 from tercet.uses.abstain import Promise
@@ -30,7 +35,7 @@ _SMALLEST = 8.0
 
 
 def plot_reliability(
-    probability: ArrayLike,
+    probability: ArrayLike | ReliabilityTable,
     truth: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
@@ -45,8 +50,9 @@ def plot_reliability(
 
     Parameters
     ----------
-    probability : (m,) array
-        Probability that the row is true, such as `Ensemble.triplet_probability`.
+    probability : (m,) array, or ReliabilityTable
+        Probability that the row is true, such as `Ensemble.triplet_probability`; or the finished
+        table, such as `HeldOut.reliability`.
     truth : (m,) array of bool or ±1, optional
         By default every row is true.
     ax : matplotlib Axes, optional
@@ -60,10 +66,14 @@ def plot_reliability(
     -------
     matplotlib Axes
     """
-    table = reliability_table(probability, truth, bins=bins)
+    if isinstance(probability, ReliabilityTable):
+        table = probability
+    else:
+        table = reliability_table(probability, truth, bins=bins)
     ax = new_axes() if ax is None else ax
     if not any(line.get_gid() == _DIAGONAL for line in ax.lines):
-        ax.plot([0.5, 1.0], [0.5, 1.0], color="0.7", lw=1, zorder=1, gid=_DIAGONAL)
+        ends = [table.edges[0], 1.0]
+        ax.plot(ends, ends, color="0.7", lw=1, zorder=1, gid=_DIAGONAL)
     filled = table.count > 0
     x, y = table.confidence[filled], table.accuracy[filled]
     share = table.count[filled] / table.count.sum()

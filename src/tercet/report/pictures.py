@@ -134,7 +134,7 @@ def _pictures(analysis: Analysis, groups: Sequence[str] | None) -> Iterator[Pict
         yield Picture(
             "calibration",
             "Share of held-out answers predicted correctly, by confidence",
-            lambda: _one(4.6, 4.4, plot_reliability, found.probability),
+            lambda: _one(4.6, 4.4, plot_reliability, found.reliability),
         )
         yield Picture(
             "coverage",

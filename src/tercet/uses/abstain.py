@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, bdtrc
 
+from tercet.answers.choices import Choices, as_answers
+from tercet.answers.either import Answers
 from tercet.answers.questions import default_unit, number_units, single_answers
-from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Bools, Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
+from tercet.held_out import held_out
 from tercet.metrics import check_threshold
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.simulate import random_comparisons
@@ -62,16 +64,16 @@ def choose_threshold(
     ----------
     ensemble : Ensemble
         From a probabilistic model, fitted **without** the held-out answers.
-    holdout : Triplets, or (m, 3) or (m, 4) array of numbers or names
-        Held-out answers; where all weights are whole numbers, every vote is an answer.
+    holdout : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names
+        Held-out answers; of a choice, the most probable outcome is predicted. Where all weights are
+        whole numbers, every vote is an answer.
     error : float
         Largest acceptable share of wrong predictions, between 0 and ½.
     delta : float
         Probability, over hold-outs, that it is exceeded nevertheless.
     unit : {"observer", "screen", "comparison", "answer"}, optional
         What is sampled independently. By default observers where several gave more than one
-        answer, else screens where some have several, else comparisons (a question asked twice is
-        one unit).
+        answer, else all answers to one question: a screen for choices, or a comparison.
     thresholds : array, optional
         Candidates, from ½ up to, but not including, 1, chosen **before** looking at the hold-out.
         By default those that predict 1, 2, …, 99 % of 2000 random comparisons of the objects, and
@@ -91,15 +93,15 @@ def choose_threshold(
             "ensemble must be an Ensemble, such as Posterior(...).fit(answers).ensemble_, got "
             f"{type(ensemble).__name__}."
         )
-    answers = as_triplets(holdout)
+    answers = as_answers(holdout)
     rows = single_answers(answers, "the hold-out")
     unit = independent_unit(answers) if unit is None else unit
     labels = np.arange(len(rows)) if unit == "answer" else number_units(answers, unit)[rows]
     grid = None if thresholds is None else _check_grid(thresholds)
     rng = np.random.default_rng(seed_for(entropy_of(random_state)))
 
-    confidence, near = likelier_answers(ensemble, answers)
-    held = shuffle(confidence[rows], ~near[rows], labels, rng)
+    confidence, right = _predicted(ensemble, answers)
+    held = shuffle(confidence[rows], ~right[rows], labels, rng)
     pilots = np.empty(0) if grid is not None else _pilots(ensemble)
 
     def attempt(error: float) -> TestedThresholds:
@@ -135,7 +137,7 @@ def hold_out(
     *,
     unit: str | None = None,
     random_state: Seed = None,
-) -> tuple[Triplets, Triplets]:
+) -> tuple[Answers, Answers]:
     """Split answers into some to fit and others to hold out: (train, holdout).
 
     Whole units are drawn at random with equal probability, so that those held out are independent
@@ -143,7 +145,7 @@ def hold_out(
 
     Parameters
     ----------
-    triplets : Triplets, or array of answers
+    triplets : Choices, Triplets, or array of answers
     share : float
         Share of the units to hold out, between 0 and 1.
     unit : {"observer", "screen", "comparison", "answer"}, optional
@@ -152,7 +154,7 @@ def hold_out(
     """
     if not 0.0 < share < 1.0:
         raise InputError(f"share must lie between 0 and 1, such as 0.3, got {share!r}.")
-    answers = as_triplets(triplets)
+    answers = as_answers(triplets)
     unit = independent_unit(answers) if unit is None else unit
     units = number_units(answers, unit)
     count = int(units.max(initial=-1)) + 1
@@ -164,17 +166,25 @@ def hold_out(
     return answers[~held[units]], answers[held[units]]
 
 
-def independent_unit(triplets: Triplets) -> str:
+def independent_unit(answers: Answers) -> str:
     """The independent unit: observers where several of them gave repeated answers.
 
     A person who is often wrong is so on many screens, so only whole people are independent. Else
-    screens where some have several answers, else comparisons.
+    all answers to one question.
     """
-    if triplets.observers is not None:
-        count = len(np.unique(triplets.observers))
-        if 1 < count < triplets.n_answers:
+    if answers.observers is not None:
+        count = len(np.unique(answers.observers))
+        if 1 < count < answers.n_answers:
             return "observer"
-    return default_unit(triplets)
+    return default_unit(answers)
+
+
+def _predicted(ensemble: Ensemble, answers: Answers) -> tuple[Floats, Bools]:
+    """Probability (m,) of the likeliest outcome, rounded, and whether it was the answer."""
+    if not isinstance(answers, Choices):
+        return likelier_answers(ensemble, answers)
+    found = held_out(ensemble, answers, np.arange(len(answers)))
+    return found.confidence.round(DECIMALS), found.right == 1.0
 
 
 def _pilots(ensemble: Ensemble) -> Floats:

@@ -397,7 +397,7 @@ def predict_left_out(candidates: Sequence[Candidate], plan: FitPlan) -> list[Out
 def _fit_all(candidate: Candidate, c: int, plan: FitPlan, n_jobs: int) -> Outcome:
     """Fit all answers; predict them by leave-one-out, or the hold-out, depending on the method."""
     units = plan.units
-    nothing = Pointwise(*np.empty((6, 0)))
+    nothing = Pointwise(np.empty(0), np.empty((4, 0)), np.empty(0))
     if not candidate.is_probability and plan.holdout is None:
         return Outcome(nothing, "")
     made = _fit(candidate, plan, None, (_FITS, c, 0), n_jobs)
@@ -464,15 +464,15 @@ def _join(whole: Outcome, folds: list[Fold], parts: list[Outcome], plan: FitPlan
     log_density = np.empty(count if parts[0].predicted.log_density.size else 0)
     source = f"{plan.n_folds}-fold"
     if covered < everything:
-        columns[:] = whole.predicted.rows
+        columns[:] = whole.predicted.columns
         log_density[:] = whole.predicted.log_density
         source = "leave-one-out"
     for fold, part in zip(folds, parts, strict=True):
-        columns[:, fold.left_out] = part.predicted.rows
+        columns[:, fold.left_out] = part.predicted.columns
         if log_density.size:
             log_density[np.unique(plan.units[fold.left_out])] = part.predicted.log_density
     failed = sum(bool(part.problems) for part in parts)
-    found = Pointwise(log_density, *columns, whole.predicted.k_hat)
+    found = Pointwise(log_density, columns, whole.predicted.k_hat)
     return replace(whole, predicted=found, source=source, failed_refits=(failed, len(parts)))
 
 
@@ -496,7 +496,8 @@ def _predictions(fit: Fit, answers: Answers) -> Pointwise:
     """Whether the embedding predicts each answer correctly, as probabilities of 0 and 1."""
     in_order = share_in_order(fit.embedding, answers)
     right = (in_order == 1.0).astype(np.float64)
-    return Pointwise(np.empty(0), right, np.ones_like(right), right, in_order, np.empty(0))
+    columns = np.stack([right, np.ones_like(right), right, in_order])
+    return Pointwise(np.empty(0), columns, np.empty(0))
 
 
 def _problems(made: Posterior | Fit) -> list[str]:

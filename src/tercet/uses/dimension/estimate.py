@@ -28,7 +28,6 @@ from tercet.held_out import (
     sum_by_unit,
 )
 from tercet.makers import Sizes
-from tercet.metrics import squared_distances
 from tercet.posterior import DistancePrior, Posterior
 from tercet.posterior.draw import Begun
 from tercet.running.provenance import Seed, entropy_of, seed_for
@@ -46,6 +45,7 @@ from tercet.uses.dimension.evidence import (
     cross_validate_embedding,
     decide,
     gain,
+    losses_of,
     make_splits,
 )
 
@@ -346,8 +346,7 @@ def _training_loss(work: _Work, d: int) -> Measured:
     estimator = clone(work.makers.estimator).set_params(n_components=d)
     rng = np.random.default_rng(seed_for(work.entropy, _TRAINING, d))
     embedding = estimator.solve(work.answers, rng).embedding
-    near, far = squared_distances(embedding, work.answers)
-    return _per_answer(work, estimator.model().loss(near, far, d)[0])
+    return _per_answer(work, losses_of(embedding, work.answers, estimator.model()))
 
 
 def _per_answer(work: _Work, values: Floats) -> Measured:

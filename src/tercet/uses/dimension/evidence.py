@@ -110,21 +110,20 @@ def cross_validate_embedding(
             in_order = share_in_order(fit.embedding, answers[rows])
             accuracy[j] = np.average(in_order, weights=weights[rows])
             right[rows] += in_order
-            loss[rows] += _losses(fit.embedding, answers[rows], model)
+            known = losses_of(fit.embedding, answers[rows], model)
+            loss[rows] += known if model.is_probability else math.nan
             done(1)
     repeats = len(accuracy) // splits.folds
     return Folds(accuracy, right / repeats, loss / repeats)
 
 
-def _losses(embedding: Floats, answers: Answers, model: Model) -> Floats:
-    """-log probability (m,) of answers, given one map; NaN for a loss that is no probability."""
-    if not model.is_probability:
-        return np.full(len(answers), math.nan)
+def losses_of(embedding: Floats, answers: Answers, model: Model) -> Floats:
+    """The model's loss (m,) of answers, given one map."""
     if isinstance(answers, Choices):
         one = Ensemble(embedding[None], model=model)
         return np.asarray(-np.log(np.maximum(one.choice_probability(answers), 1e-300)))
     near, far = squared_distances(embedding, answers)
-    return -model.log_prob(near, far, embedding.shape[1])
+    return model.loss(near, far, embedding.shape[1])[0]
 
 
 def corrected_t_test(difference: Floats, folds: int) -> float:

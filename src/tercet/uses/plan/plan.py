@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.answers.diagnosis import warn_about
-from tercet.answers.questions import single_answers
 from tercet.answers.choices import as_answers
+from tercet.answers.diagnosis import warn_about
 from tercet.answers.either import Answers
+from tercet.answers.questions import single_answers
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
@@ -292,7 +292,7 @@ class Search:
                 )
                 for w in range(s.repeats)
             ]
-        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(s.like, _PILOT)[0]
+        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(as_answers(s.like), _PILOT)[0]
         rng = np.random.default_rng(seed_for(self.entropy, _DRAWS))
         draws = rng.choice(len(pilot), s.repeats, replace=s.repeats > len(pilot))
         return [drawn_world(pilot, int(draw)) for draw in draws]

@@ -12,7 +12,7 @@ from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp
 from scipy.stats import false_discovery_control, norm
 
 from tercet.answers.checks import label_observers, match_observers, natural_key
-from tercet.answers.questions import deal, number_units
+from tercet.answers.questions import deal
 from tercet.answers.repeats import Prepared, answer_pairs, by_observer, tally
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble

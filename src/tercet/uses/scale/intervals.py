@@ -186,8 +186,8 @@ def jackknife(task: Task, unit: str) -> tuple[Fits, Floats]:
 
 def weights_without(answers: Answers, units: Units, chosen: Rows) -> Floats:
     """Weights (m,) of the rows without the chosen units."""
-    taken = np.bincount(units.rows_of(chosen), minlength=len(triplets))
-    weights = weights_of(triplets)
+    taken = np.bincount(units.rows_of(chosen), minlength=len(answers))
+    weights = weights_of(answers)
     are_votes = units.ends is not None and units.rows is None
     return weights - (taken if are_votes else taken * weights)
 

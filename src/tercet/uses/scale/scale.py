@@ -75,11 +75,11 @@ def perceptual_scale(
     uncertainty : {"bootstrap", "parametric", "posterior"}
         Resample units; simulate answers from the fit, as MLDS does; or, for an estimator, draw from
         its posterior. Not used with a `Bootstrap` or `Posterior` as model.
-    unit : {"answer", "observer", "screen"}, optional
+    unit : {"answer", "observer"}, optional
         What a bootstrap resamples: by default observers where there are five or more, so that
-        intervals are about people in general; else screens where some have several answers, else
-        answers, so that intervals are about these observers. A `Bootstrap` given as model has its
-        own.
+        intervals are about people in general; else answers, so that intervals are about these
+        observers. The comparisons of one screen are one answer. A `Bootstrap` given as model has
+        its own.
     n_samples : int, optional
         By default 2000 for the signed-difference model, else that of `Bootstrap` or `Posterior`.
     normalise : bool
