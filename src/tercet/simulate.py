@@ -12,11 +12,15 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tercet.answers.choices import Choices
+from tercet.answers.either import match_objects, rearranged
 from tercet.answers.questions import count_comparisons, draw_distinct, unrank
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.metrics import squared_distances
+from tercet.models.base import Model
+from tercet.models.luce import draw_outcomes
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
 
@@ -24,6 +28,7 @@ __all__ = [
     "all_comparisons",
     "answer",
     "answers_from_model",
+    "choices_from_model",
     "gaussian_mixture",
     "mean_perception",
     "noisy_triplets",
@@ -203,6 +208,36 @@ def answers_from_model(
         raise InputError("a model must give one probability in [0, 1] for every comparison.")
     p = (1.0 - lapse) * p + lapse / 2.0
     return _orient(rows, as_generator(random_state).random(len(rows)) < p)
+
+
+def choices_from_model(
+    model: Model,
+    points: ArrayLike,
+    choices: Choices,
+    *,
+    lapse: float = 0.0,
+    random_state: Seed = None,
+) -> Choices:
+    """The same questions with answers drawn from a model: the odds of a pair ∝ its similarity.
+
+    Parameters
+    ----------
+    model : Model
+        A similarity, such as ``CKL(2).model()``.
+    points : (n, d) array
+    choices : Choices
+        What was chosen has no effect.
+    lapse : float
+        Share of answers that are any of the outcomes, all equally likely.
+    """
+    _check_share(lapse, "lapse")
+    points = np.asarray(points, dtype=np.float64)
+    known = match_objects(choices, len(points), None)
+    apart = points[known.pairs[:, 0]] - points[known.pairs[:, 1]]
+    log_s, _ = model.log_similarity(np.einsum("ak,ak->a", apart, apart), points.shape[1])
+    order = np.empty(len(log_s), dtype=np.int64)
+    draw_outcomes(float(lapse), known.cuts, known.kinds, log_s, as_generator(random_state), order)
+    return rearranged(choices, order)
 
 
 def noisy_triplets(
