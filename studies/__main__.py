@@ -12,6 +12,7 @@ from studies import (
     abstain,
     active,
     calibration,
+    choices,
     coverage,
     dimension,
     human,
@@ -26,6 +27,7 @@ UNCERTAINTIES = {
     "calibration": calibration.run,
     "coverage": coverage.run,
     "recommended": recommended.run,
+    "choices": choices.run,
     "human": human.run,
     "sbc": ranks.run,
 }
