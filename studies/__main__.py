@@ -17,6 +17,7 @@ from studies import (
     dimension,
     human,
     kills,
+    models,
     ranks,
     recommended,
 )
@@ -29,6 +30,7 @@ UNCERTAINTIES = {
     "recommended": recommended.run,
     "choices": choices.run,
     "human": human.run,
+    "models": models.run,
     "sbc": ranks.run,
 }
 USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}
