@@ -17,13 +17,12 @@ from tercet.answers.streams import StreamedTriplets
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.ensemble.ensemble import Ensemble
-from tercet.estimators import CKL
+from tercet.estimators import Shepard
 from tercet.running.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.running.provenance import Seed, describe
 
 __all__ = [
     "LEARNED",
-    "PENALTY",
     "QUICK",
     "REPLICATES",
     "Maker",
@@ -32,8 +31,7 @@ __all__ = [
     "resolve",
 ]
 
-LEARNED = ("exponent", "mu", "lapse")
-PENALTY = 0.5  # of a bootstrap: the standard normal prior
+LEARNED = ("gamma", "lapse")
 REPLICATES = 200  # of a bootstrap: 95 % intervals are read off the fifth from either end
 
 MANY = 30_000  # answers above which two chains are the default
@@ -56,7 +54,7 @@ def chain_sizes(n_rows: int) -> Sizes:
 
 def resolve(estimator: Embedder | int) -> Embedder:
     """The estimator; a number stands for the recommended one of that dimension."""
-    return estimator if isinstance(estimator, Embedder) else CKL(int(estimator))
+    return estimator if isinstance(estimator, Embedder) else Shepard(int(estimator))
 
 
 # --- the base class of both ---------------------------------------------------------------------

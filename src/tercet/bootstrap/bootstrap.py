@@ -80,11 +80,11 @@ class Bootstrap(Maker):
     Parameters
     ----------
     estimator : int or Embedder
-        An integer stands for the recommended model in that dimension: CKL with exponent and mu at
-        the maximum of the posterior that ``Posterior`` of the same integer draws from, but without
-        a lapse rate, and with the penalty that is the same prior. ``fit`` finds these values; they
-        are in ``ensemble_.model`` and its provenance. The ``random_state`` of an estimator, such as
-        ``STE(2)``, is not used.
+        An integer stands for the recommended model in that dimension: Shepard with gamma at the
+        maximum of the posterior that ``Posterior`` of the same integer draws from, but without a
+        lapse rate, and with the penalty that is its prior at the variance found there. ``fit``
+        finds these values; they are in ``ensemble_.model`` and its provenance. The
+        ``random_state`` of an estimator, such as ``STE(2)``, is not used.
     n_samples : int, optional
         Number of replicates b; by default 100, and 200 for the recommended model.
     fraction : float

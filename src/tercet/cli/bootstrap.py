@@ -42,14 +42,14 @@ def add_to(commands: Any) -> None:
         help="a map with error bars from resamples of the answers, for every model",
         description=(
             "Embed many resamples of the answers; the spread of the maps measures their "
-            "uncertainty. The default model is the crowd kernel with exponent and mu estimated "
-            "from the answers. Every model can be used, and whole observers can be resampled "
+            "uncertainty. The default model is Shepard's law with gamma estimated from the "
+            "answers. Every model can be used, and whole observers can be resampled "
             "instead of answers."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
-    add_model(parser, "ckl, with --paper ste")
+    add_model(parser, "shepard, with --paper ste")
     add_penalty_option(parser, " and with --paper; only with --model")
     parser.add_argument(
         "--samples", type=several, metavar="N", help="resamples (default: 200; 100 with --model)"
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     model, count, unit = (settings[name] for name in ("estimator", "n_samples", "unit"))
     learned = ""
     if options.model is None and not options.paper:
-        learned = f" with exponent {model['exponent']:.3g} and mu {model['mu']:.3g}"
+        learned = f" with gamma {model['gamma']:.3g}"
     failed = f" ({maker.n_failed_} could not be fitted)" if maker.n_failed_ else ""
     sentence = (
         f"{model['class']}{learned}, {count} resamples of {maker.fraction:.0%} of the "

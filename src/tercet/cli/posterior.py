@@ -48,15 +48,15 @@ def add_to(commands: Any) -> None:
         run,
         help="a map with error bars from Bayesian inference (recommended)",
         description=(
-            "Draw maps from the posterior. The recommended model is the default: the crowd kernel, "
-            "whose exponent, mu and lapse rate (the share of answers given at random) are learned "
+            "Draw maps from the posterior. The recommended model is the default: Shepard's law, "
+            "whose exponent gamma and lapse rate (the share of answers given at random) are learned "
             "from the answers. The answers of one screen are one choice. The convergence of the "
             "chains is checked."
         ),
         examples=EXAMPLES,
     )
     add_reading(parser)
-    add_model(parser, "ckl, with --paper ste", PROBABILITIES)
+    add_model(parser, "shepard, with --paper ste", PROBABILITIES)
     parser.add_argument(
         "--samples",
         type=several,

@@ -16,8 +16,8 @@ from tercet.answers.streams import StreamedTriplets
 from tercet.embedder import Embedder, given_answers, is_count, need_room, require
 from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, InputError
-from tercet.estimators import CKL
-from tercet.makers import LEARNED, PENALTY, Maker, Sizes, chain_sizes
+from tercet.estimators import Shepard
+from tercet.makers import LEARNED, Maker, Sizes, chain_sizes
 from tercet.models import ANY_PROBABILITY
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Begun, Drawn, Plan, begin, build_target, draw, go_on
@@ -55,8 +55,8 @@ class Posterior(Maker):
     Parameters
     ----------
     estimator : int, STE, TSTE, CKL or Shepard
-        An integer stands for the recommended model in that dimension: CKL with its exponent, mu
-        and lapse rate learned. An estimator stands for its model and dimension, and its penalty for
+        An integer stands for the recommended model in that dimension: Shepard with gamma and a
+        lapse rate learned. An estimator stands for its model and dimension, and its penalty for
         a prior of variance 1 / (2 penalty); its other parameters are not used.
     prior : NormalPrior or DistancePrior, optional
         By default points are normal around zero and their variance is learned (for a model that
@@ -383,12 +383,12 @@ _SEARCHES = 4  # from different starts; the best is used
 _DIGITS = 4  # significant digits of the parameters
 
 
-def model_at_maximum(answers: Answers, n_components: int) -> CKL:
-    """CKL with its exponent and mu at the maximum of the recommended posterior.
+def model_at_maximum(answers: Answers, n_components: int) -> Shepard:
+    """Shepard's law at the maximum of the recommended posterior: gamma, and the prior as a penalty.
 
-    A fit of a single map has no lapse rate, so neither has this posterior: answers given at random
-    make the exponent smaller instead. The search starts from the same points for every seed, so
-    that the result depends on the answers alone.
+    The prior's variance is that of `settle_scale`. A fit of a single map has no lapse rate, so
+    neither has this posterior: answers given at random make the map smaller instead. The search
+    starts from the same points for every seed, so that the result depends on the answers alone.
 
     Parameters
     ----------
@@ -396,12 +396,16 @@ def model_at_maximum(answers: Answers, n_components: int) -> CKL:
     n_components : int
     """
     learned = tuple(name for name in LEARNED if name != "lapse")
-    plan = Posterior(CKL(n_components), learn=learned)._plan()
+    plan = Posterior(Shepard(n_components), learn=learned)._plan()
     rngs = [np.random.default_rng(k) for k in range(_SEARCHES)]
     with one_blas_thread():
         target = build_target(plan, answers)
         theta = first_theta(plan.learn, plan.model)
         best = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1).mode
-    found = natural(plan.learn, best.theta[None])
-    exponent, mu = (float(f"{found[name][0]:.{_DIGITS}g}") for name in ("exponent", "mu"))
-    return CKL(n_components, exponent=exponent, mu=mu, penalty=PENALTY)
+    gamma = natural(plan.learn, best.theta[None])["gamma"][0]
+    gamma, penalty = (_rounded(value) for value in (gamma, 0.5 * np.exp(-best.log_scale)))
+    return Shepard(n_components, gamma=gamma, penalty=penalty)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

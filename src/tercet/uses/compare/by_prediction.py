@@ -31,7 +31,6 @@ from tercet.held_out import (
     stacking_weights,
     sum_by_unit,
 )
-from tercet.makers import LEARNED
 from tercet.metrics import share_in_order
 from tercet.models import ANY_PROBABILITY, FILES
 from tercet.posterior import Posterior
@@ -144,7 +143,7 @@ def _default_models(d: int) -> list[Model]:
         CKL(d),
         Shepard(d),
         Posterior(STE(d), learn=("lapse",)),
-        Posterior(CKL(d), learn=[name for name in LEARNED if name != "lapse"]),
+        Posterior(CKL(d), learn=("exponent", "mu")),
         Posterior(d),
         Posterior(Shepard(d), learn=("gamma", "lapse")),
     ]
