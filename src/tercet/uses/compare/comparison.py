@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from tercet.answers.repeats import (
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
+from tercet.held_out import RARELY
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.tables import Table
 from tercet.text import wrap
@@ -36,7 +36,6 @@ ERRORS = 2.0  # standard errors from which a difference is called clear
 # & Vehtari 2020), so such a difference is never called clear.
 NATS = 4.0
 MISFIT = 0.05
-CHANCE = math.log(2.0)
 
 
 class ModelScore(NamedTuple):
@@ -53,7 +52,9 @@ class ModelScore(NamedTuple):
     weight : float or None
         Stacking weight: its share in the mixture of models that predicts best.
     accuracy, accuracy_se : float
-        Share of held-out answers predicted correctly (with probability above ½).
+        Share of held-out answers predicted correctly: the most likely outcome is the answer.
+    in_order : float
+        Share of the comparisons within held-out answers that are predicted correctly.
     source : str
         Where the predictions come from: leave-one-out, K-fold or hold-out.
     n_flagged : int
@@ -76,6 +77,7 @@ class ModelScore(NamedTuple):
     weight: float | None
     accuracy: float
     accuracy_se: float
+    in_order: float
     source: str
     n_flagged: int
     k_hat: float | None
@@ -96,10 +98,13 @@ class Comparison:
         What was left out together.
     n_units, n_answers : int
         Number predicted.
+    chance, chance_log_loss : float
+        Accuracy and log-loss of guessing: ½ and log 2 for comparisons, ⅓ and log 3 for odd ones
+        out.
     ceiling : NoiseCeiling or None
-        For models that do not know who answers, on comparisons asked more than once.
+        For models that do not know who answers, on questions asked more than once.
     repeated_accuracy : float or None
-        Accuracy of the best of these models on those comparisons.
+        Accuracy of the best of these models on those questions.
     notes : tuple of str
         Caveats.
     seed : int
@@ -113,6 +118,8 @@ class Comparison:
     unit: str
     n_units: int
     n_answers: int
+    chance: float
+    chance_log_loss: float
     ceiling: NoiseCeiling | None
     repeated_accuracy: float | None
     notes: tuple[str, ...]
@@ -176,9 +183,14 @@ def _about_likelihood(found: Comparison, likely: list[ModelScore]) -> list[str]:
     assert best.log_loss is not None
     said = [
         f"{best.model} predicts held-out answers best: log-loss {best.log_loss:.3f} per answer "
-        f"(chance: {CHANCE:.3f}), {best.accuracy:.1%} of answers predicted correctly."
+        f"(chance: {found.chance_log_loss:.3f}), {best.accuracy:.1%} of answers predicted "
+        f"correctly (chance: {found.chance:.1%})."
     ]
-    if best.log_loss > CHANCE:
+    if found.chance < RARELY:
+        said.append(
+            f"Of the comparisons within these answers it predicts {best.in_order:.1%} correctly."
+        )
+    if best.log_loss > found.chance_log_loss:
         said.append("It predicts no better than chance: these answers support none of the models.")
     worse = [score.model for score in rest if clearly_worse(score, found.n_answers)]
     close = [score.model for score in rest if score.model not in worse]
@@ -214,8 +226,9 @@ def _about_ceiling(found: Comparison) -> list[str]:
     if found.ceiling is None or found.repeated_accuracy is None:
         return []
     low, high = found.ceiling.accuracy_interval
+    asked = "comparisons asked" if found.ceiling.asked == "comparison" else "screens shown"
     return [
-        f"On comparisons asked more than once it predicts {found.repeated_accuracy:.1%} of answers "
+        f"On {asked} more than once it predicts {found.repeated_accuracy:.1%} of answers "
         f"correctly; the noise ceiling is {found.ceiling.accuracy:.1%} (95 % interval {low:.1%} to "
         f"{high:.1%})."
     ]
