@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 METHODS = ("loo", "kfold")
+RARELY = 0.2  # accuracy of guessing below which the comparisons within answers tell more
 _FOLDS = 1  # first key of seeds
 
 
@@ -72,6 +73,8 @@ class HeldOut(NamedTuple):
         probabilities were right; NaN where the log-loss is.
     curve : RiskCoverage
         Accuracy where only the most certain answers are predicted.
+    chance_log_loss : float
+        The log-loss of guessing, the mean of log M over answers with M possible outcomes.
     """
 
     probability: Floats
@@ -88,6 +91,7 @@ class HeldOut(NamedTuple):
     calibration_error: float
     calibration_limit: float
     curve: RiskCoverage
+    chance_log_loss: float = math.log(2.0)
 
     @property
     def is_probability(self) -> bool:
@@ -105,9 +109,15 @@ class HeldOut(NamedTuple):
             f"correctly (standard error {percent(self.accuracy_error)}; by guessing "
             f"{percent(self.chance)}; {self.how})."
         ]
+        if self.chance < RARELY:
+            said[0] += (
+                f" Of the comparisons within them, {percent(self.in_order)} are predicted "
+                "correctly."
+            )
         if self.is_probability:
             said.append(
-                f"Log-loss {self.log_loss:.3f} (standard error {self.log_loss_error:.3f}). "
+                f"Log-loss {self.log_loss:.3f} (standard error {self.log_loss_error:.3f}; by "
+                f"guessing {self.chance_log_loss:.3f}). "
                 f"Calibration error {percent(self.calibration_error)}, by chance alone up to "
                 f"{percent(self.calibration_limit)}."
             )
@@ -272,7 +282,8 @@ def _summarise(
     sizes = sum_by_unit(weights, units)
     p = np.clip(found.probability, 1e-300, 1.0)
     accuracy = mean_per_answer(sum_by_unit(found.right * weights, units), sizes)
-    chance = float(np.average(chance_of(answers), weights=weights))
+    guessed = chance_of(answers)
+    chance = float(np.average(guessed, weights=weights))
     loss, error, limit = (math.nan, math.nan), math.nan, math.nan
     if has_loss:
         loss = mean_per_answer(sum_by_unit(-np.log(p) * weights, units), sizes)
@@ -291,6 +302,7 @@ def _summarise(
         error,
         limit,
         curve_by_confidence(found.confidence, found.right, weights),
+        float(-np.average(np.log(guessed), weights=weights)),
     )
 
 

@@ -8,7 +8,7 @@ that is, if distances are the transpose of a (m, S) table; ``distances`` returns
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ __all__ = [
     "find_pairs",
     "pairwise_probability",
     "point_covariance",
+    "similarities_by_draw",
     "total_uncertainty",
     "triplet_probability",
 ]
@@ -366,19 +367,12 @@ def choice_probability(
         Of every alternative, to be the one chosen, or the first of several. Lapses are left out:
         they do not change which alternative is the most likely one.
     """
-    parameters = parameters or {}
     size = len(squared)
-    model.log_similarity(1.0, n_components)  # raises if the model is a loss
-    constants = np.broadcast_to(constants_by_draw(model, n_components, parameters), (size, 2))
-    lapse = parameters.get("lapse", np.zeros(size))
     probability, first = np.empty((size, len(choices))), np.empty((size, len(alternatives)))
-    log_s, unused = np.empty((2, squared.shape[1]))
-    similarity = type(model).similarity
-    assert similarity is not None
-    for s, (p, q) in enumerate(constants):
-        similarity(p, q, np.ascontiguousarray(squared[s]), log_s, unused)
+    drawn = similarities_by_draw(squared, model, n_components, parameters or {})
+    for s, (log_s, lapse) in enumerate(drawn):
         choice_probabilities(
-            float(lapse[s]),
+            lapse,
             alternatives,
             choices.cuts,
             choices.kinds,
@@ -388,6 +382,29 @@ def choice_probability(
             first[s],
         )
     return probability.T, first.T
+
+
+def similarities_by_draw(
+    squared: Floats, model: Model, n_components: int, parameters: Mapping[str, Floats]
+) -> Iterator[tuple[Floats, float]]:
+    """The log-similarities (E,) of pairs in each draw, and its lapse rate.
+
+    Parameters
+    ----------
+    squared, model, n_components, parameters
+        As in `answer_probability`.
+    """
+    size = len(squared)
+    model.log_similarity(1.0, n_components)  # raises if the model is a loss
+    constants = np.broadcast_to(constants_by_draw(model, n_components, parameters), (size, 2))
+    lapse = parameters.get("lapse", np.zeros(size))
+    unused = np.empty(squared.shape[1])
+    similarity = type(model).similarity
+    assert similarity is not None
+    for s, (p, q) in enumerate(constants):
+        log_s = np.empty(squared.shape[1])
+        similarity(p, q, np.ascontiguousarray(squared[s]), log_s, unused)
+        yield log_s, float(lapse[s])
 
 
 def constants_by_draw(model: Model, n_components: int, parameters: Mapping[str, Floats]) -> Floats:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tercet.answers.either import Answers
+from tercet.answers.repeats import NoiseCeiling
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
@@ -48,7 +49,7 @@ class Object(NamedTuple):
 
     number: int
     name: str
-    answers: int  # that mention it
+    answers: int  # that mention it; a choice is one
     position: Floats  # (d,)
     interval: Floats  # (d, 2)
     radius: float  # root mean squared distance of the draws from the position
@@ -69,7 +70,8 @@ class Analysis:
     triplets : Triplets
         The comparisons within the answers; for kind "scale", with the stimuli in increasing order.
     answers : Triplets or Choices
-        The answers: Choices if several comparisons share a screen, else the same.
+        The answers: Choices if several comparisons share a screen, else the same, as for kind
+        "scale".
     check : AnswerCheck
     dimension : DimensionEstimate or None
         None if the dimension was given or could not be estimated, and for kind "scale".
@@ -87,6 +89,10 @@ class Analysis:
     certainty : Certainty
     held_out : HeldOut or None
         None if there are too few answers to hold some out, and for kind "scale".
+    ceiling : NoiseCeiling or None
+        Of whole answers, as is the accuracy of ``held_out``; that of ``check`` is of comparisons.
+    no_ceiling : str
+        Why there is none; otherwise empty.
     lack_of_fit : LackOfFit or None
         None if no comparison was asked twice, or the ensemble is not a posterior.
     suggestions : Suggestions or None
@@ -116,6 +122,8 @@ class Analysis:
     objects: tuple[Object, ...]
     certainty: Certainty
     held_out: HeldOut | None
+    ceiling: NoiseCeiling | None
+    no_ceiling: str
     lack_of_fit: LackOfFit | None
     suggestions: Suggestions | None
     cautions: tuple[str, ...]
@@ -219,6 +227,6 @@ class Analysis:
     def __repr__(self) -> str:
         shown = "provisional " if self.is_provisional else ""
         return (
-            f"Analysis({len(self.triplets)} answers, {len(self.objects)} objects: {shown}"
+            f"Analysis({len(self.answers)} answers, {len(self.objects)} objects: {shown}"
             f"{self.kind} in {counted(self.n_components, 'dimension')})"
         )

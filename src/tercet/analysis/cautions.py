@@ -195,7 +195,7 @@ def about_ceiling(found: HeldOut | None, ceiling: NoiseCeiling | None) -> str:
     return (
         f"{percent(found.accuracy)} of held-out answers are predicted correctly, but the noise "
         f"ceiling is about {percent(ceiling.accuracy)} ({percent(low)} to {percent(high)}) for "
-        "comparisons like the repeated ones: the map misses something that people see. More "
+        f"{ceiling.asked}s like the repeated ones: the map misses something that people see. More "
         "dimensions, another model or more answers may capture it."
     )
 
@@ -241,8 +241,7 @@ def is_calibrated(found: HeldOut) -> bool:
 
 def is_overconfident(found: HeldOut) -> bool:
     """Whether fewer answers were predicted correctly than the probabilities stated."""
-    p = found.probability
-    return bool(np.maximum(p, 1.0 - p).mean() > np.mean(p > 0.5))
+    return bool(np.mean(found.confidence) > np.mean(found.right))
 
 
 def describe_calibration(found: HeldOut) -> str:

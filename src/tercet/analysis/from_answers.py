@@ -28,6 +28,7 @@ from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import diagnose
 from tercet.answers.either import Answers
 from tercet.answers.questions import number_comparisons, number_units
+from tercet.answers.repeats import NoiseCeiling, ceiling_of_answers
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
@@ -148,6 +149,7 @@ def analyse(
     check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
     if kind == "scale":
         reading = _by_value(reading)
+        given = reading.triplets
     triplets = reading.triplets
     made = _make_scale(triplets, settings) if kind == "scale" else _make_map(kind, given, settings)
     ensemble = made.ensemble
@@ -158,6 +160,8 @@ def analyse(
         n_jobs=n_jobs,
         random_state=_rng(settings, _SAMPLE),
     )
+    found = ceiling_of_answers(given)
+    ceiling, no_ceiling = (None, found) if isinstance(found, str) else (found, "")
     return Analysis(
         reading=reading,
         triplets=triplets,
@@ -169,12 +173,14 @@ def analyse(
         kind=kind,
         why=why,
         diagnostics=made.diagnostics,
-        objects=describe_objects(ensemble, triplets, certain),
+        objects=describe_objects(ensemble, given, certain),
         certainty=certain,
         held_out=made.held_out,
+        ceiling=ceiling,
+        no_ceiling=no_ceiling,
         lack_of_fit=made.fit,
         suggestions=_suggest(kind, ensemble, triplets, settings),
-        cautions=_be_careful(reading, given, check, made),
+        cautions=_be_careful(reading, given, check, ceiling, made),
         settings=settings,
         versions=versions(),
         seconds=time.monotonic() - started,
@@ -184,11 +190,11 @@ def analyse(
 
 
 def describe_objects(
-    ensemble: Ensemble, triplets: Triplets, certain: Certainty
+    ensemble: Ensemble, answers: Answers, certain: Certainty
 ) -> tuple[Object, ...]:
     """Every object: its position with an interval, and its nearest neighbours."""
-    votes = np.ones(len(triplets), dtype=np.int64) if triplets.votes is None else triplets.votes
-    counts = mentions(triplets, votes)
+    votes = np.ones(len(answers), dtype=np.int64) if answers.votes is None else answers.votes
+    counts = mentions(answers, votes)
     mean, interval = ensemble.point_mean(), ensemble.point_interval(certain.level)
     radius = np.sqrt(np.trace(ensemble.point_covariance(), axis1=1, axis2=2))
     return tuple(
@@ -451,7 +457,11 @@ def _suggest(
 
 
 def _be_careful(
-    reading: Reading, answers: Answers, check: AnswerCheck, made: _Made
+    reading: Reading,
+    answers: Answers,
+    check: AnswerCheck,
+    ceiling: NoiseCeiling | None,
+    made: _Made,
 ) -> tuple[str, ...]:
     """What to be careful about, gravest first."""
     diagnostics = made.diagnostics
@@ -464,7 +474,7 @@ def _be_careful(
         about_dimension_chains(made.dimension),
         about_fit(made.fit, made.goodness, converged),
         about_calibration(made.held_out),
-        about_ceiling(made.held_out, check.ceiling),
+        about_ceiling(made.held_out, ceiling),
         about_influential(made.held_out),
         about_part(made.dimension, answers.n_answers),
         made.note if made.undecided else "",

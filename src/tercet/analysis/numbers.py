@@ -196,6 +196,7 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
         "certainty": None if analysis.is_provisional else _certainty(analysis),
         "held_out": analysis.held_out
         and _without(analysis.held_out._asdict(), "probability", "confidence", "right", "curve"),
+        "noise_ceiling": analysis.ceiling,
         "lack_of_fit": lack and dataclasses.asdict(lack),
         "goodness_of_fit": analysis.goodness
         and {

@@ -6,6 +6,7 @@ from tercet.analysis.analysis import Analysis
 from tercet.analysis.cautions import format_p
 from tercet.analysis.words import provisional
 from tercet.answers.choices import Choices
+from tercet.held_out import RARELY
 from tercet.makers import LEARNED
 from tercet.text import counted, joined, percent, were
 from tercet.uncertainty import default_method
@@ -22,9 +23,13 @@ def methods(analysis: Analysis) -> str:
     counts = analysis.check.counts
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     kind = "quadruplet comparisons" if analysis.triplets.is_quadruplets else "triplet comparisons"
-    kind += f" of {counted(counts.objects, 'object')}"
-    if analysis.triplets.shares_screens and counts.screens is not None:
-        kind += f" from {counted(counts.screens, 'screen')}"
+    objects = counted(counts.objects, "object")
+    given = f"{counted(counts.answers, 'answer')}{who} to {kind} of {objects}"
+    if isinstance(analysis.answers, Choices):
+        given = (
+            f"{counted(analysis.answers.n_answers, 'choice')}{who} among pairs of {objects} "
+            f"({analysis.answers.in_words}; {counts.answers} {kind})"
+        )
     left = "".join(
         f" {counted(each.count, 'row')} of the file {each.reason} {were(each.count)} left out."
         for each in analysis.reading.skipped
@@ -37,7 +42,7 @@ def methods(analysis: Analysis) -> str:
     return " ".join(
         part
         for part in (
-            f"We analysed {counted(counts.answers, 'answer')}{who} to {kind} with tercet "
+            f"We analysed {given} with tercet "
             f"{analysis.versions['tercet']} (seed {analysis.settings.seed}).{left}",
             _methods_dimension(analysis),
             _methods_maker(analysis),
@@ -90,9 +95,8 @@ def _methods_maker(analysis: Analysis) -> str:
             f"{len(scale.samples)} bootstrap samples of {scale.made.unit}s."
         )
     screens = (
-        f" Every screen was modelled as one choice among pairs of objects "
-        f"({analysis.answers.in_words}) by Luce's rule: the odds of a pair are proportional to its "
-        "similarity (Luce, 1959)."
+        " Every screen was modelled as one choice, by its exact likelihood under Luce's rule: the "
+        "odds of a pair are proportional to its similarity (Luce, 1959)."
         if isinstance(analysis.answers, Choices)
         else ""
     )
@@ -164,17 +168,21 @@ def _methods_fit(analysis: Analysis) -> str:
         if analysis.kind == "posterior":
             by = "PSIS leave-one-out (Vehtari et al., 2017; "
         said.append(f"Held-out answers were predicted by {by}{found.how}).")
-    if analysis.check.ceiling is not None:
+    if analysis.ceiling is not None:
         several = analysis.check.counts.observers != 1
         blind = " for models that do not know who answers" if several else ""
+        votes = "beta-binomial" if analysis.ceiling.n_outcomes == 2 else "Dirichlet-multinomial"
         said.append(
-            f"The noise ceiling{blind} was estimated by a beta-binomial model of repeated "
-            "comparisons."
+            f"The noise ceiling{blind} was estimated by a {votes} model of repeated "
+            f"{analysis.ceiling.asked}s."
         )
     if analysis.lack_of_fit is not None and analysis.chains_agree:
+        within, whole = "", ""
+        if isinstance(analysis.answers, Choices):
+            within, whole = " within screens", ", with answers to whole screens replicated"
         said.append(
             "Fit was assessed by a posterior predictive check against a saturated model of "
-            "repeated comparisons."
+            f"repeated comparisons{within}{whole}."
         )
     if (goodness := analysis.goodness) is not None:
         said.append(
@@ -197,22 +205,31 @@ def results(analysis: Analysis) -> str:
     """A results paragraph: accuracy, noise ceiling, fit and certainty."""
     said = []
     if (found := analysis.held_out) is not None:
+        guessed, loss = "", ""
+        if isinstance(analysis.answers, Choices):
+            guessed, loss = f"; chance {found.chance:.3f}", f"; chance {found.chance_log_loss:.3f}"
         said.append(
             f"Accuracy on held-out answers was {found.accuracy:.3f} (SE "
-            f"{found.accuracy_error:.3f}), log-loss {found.log_loss:.3f} nats (SE "
-            f"{found.log_loss_error:.3f}), expected calibration error "
+            f"{found.accuracy_error:.3f}{guessed}), log-loss {found.log_loss:.3f} nats (SE "
+            f"{found.log_loss_error:.3f}{loss}), expected calibration error "
             f"{found.calibration_error:.3f} (up to {found.calibration_limit:.3f} by chance alone)."
         )
-    if (ceiling := analysis.check.ceiling) is not None:
+        if found.chance < RARELY:
+            said.append(
+                f"Of the comparisons within these answers, {percent(found.in_order)} were "
+                "predicted correctly."
+            )
+    if (ceiling := analysis.ceiling) is not None:
         low, high = ceiling.accuracy_interval
-        repeated = counted(ceiling.n_comparisons, "repeated comparison")
+        repeated = counted(ceiling.n_questions, f"repeated {ceiling.asked}")
         said.append(
             f"The noise ceiling ({repeated}) was {ceiling.accuracy:.3f} (95 % interval "
             f"{low:.3f}–{high:.3f})."
         )
     if (fit := analysis.lack_of_fit) is not None and analysis.chains_agree:
         said.append(
-            f"Repeated answers deviated {fit.ratio:.2f} times as much as expected under the model "
+            f"Answers to repeated comparisons deviated {fit.ratio:.2f} times as much as expected "
+            f"under the model "
             f"({format_p(fit.p_value)})."
         )
     if (goodness := analysis.goodness) is not None:
@@ -243,6 +260,8 @@ def citations(analysis: Analysis) -> list[str]:
         works.append(
             "Tamuz, Liu, Belongie, Shamir, Kalai. Adaptively learning the crowd kernel. ICML, 2011."
         )
+    if isinstance(analysis.answers, Choices) and analysis.kind != "scale":
+        works.append("Luce. Individual choice behavior: a theoretical analysis. Wiley, 1959.")
     if analysis.dimension is not None:
         works.append(
             "Künstle, von Luxburg, Wichmann. Estimating the perceived dimension of psychophysical "

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tercet.analysis.analysis import Analysis
 from tercet.analysis.cautions import CLOSE, MISFIT, describe_calibration, format_p, is_calibrated
+from tercet.answers.choices import Choices
+from tercet.held_out import RARELY
 from tercet.text import counted, joined, percent, wrap
 
-__all__ = ["explain_above_ceiling", "in_lines", "provisional", "summary"]
+__all__ = ["explain_above_ceiling", "in_lines", "modelled_as", "provisional", "summary"]
 
 
 def summary(analysis: Analysis) -> list[str]:
@@ -41,12 +43,23 @@ def provisional(analysis: Analysis) -> str:
 
 def explain_above_ceiling(analysis: Analysis) -> str:
     """Why the accuracy can be above the noise ceiling, where it is."""
-    held_out, ceiling = analysis.held_out, analysis.check.ceiling
+    held_out, ceiling = analysis.held_out, analysis.ceiling
     if held_out is None or ceiling is None or held_out.accuracy <= ceiling.accuracy:
         return ""
     return (
-        " That is above the ceiling, which is estimated from repeated comparisons alone; the "
+        f" That is above the ceiling, which is estimated from repeated {ceiling.asked}s alone; the "
         "others may be easier."
+    )
+
+
+def modelled_as(analysis: Analysis) -> str:
+    """How the answers on screens were modelled; empty if each is one comparison."""
+    if not isinstance(analysis.answers, Choices):
+        return ""
+    return (
+        f"Each answer is one choice among pairs of objects on a screen "
+        f"({analysis.answers.in_words}), and is modelled as such by its exact likelihood; together "
+        f"the answers contain {counted(analysis.check.counts.answers, 'comparison')}."
     )
 
 
@@ -59,9 +72,10 @@ def _about_data(analysis: Analysis) -> str:
     counts = analysis.check.counts
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     return (
-        f"{counted(counts.answers, 'answer')}{who} about {counted(counts.objects, 'object')}, read "
-        f"from {analysis.reading.title}."
-    )
+        f"{counted(analysis.answers.n_answers, 'answer')}{who} about "
+        f"{counted(counts.objects, 'object')}, read from {analysis.reading.title}. "
+        f"{modelled_as(analysis)}"
+    ).rstrip()
 
 
 def _about_map(analysis: Analysis) -> str:
@@ -146,16 +160,24 @@ def _about_held_out(analysis: Analysis) -> str:
     held_out = analysis.held_out
     if held_out is None:
         return ""
+    guessing = ""
+    if isinstance(analysis.answers, Choices):
+        guessing = f"; {percent(held_out.chance)} by guessing"
     said = (
         f"{percent(held_out.accuracy)} of held-out answers are predicted correctly (standard error "
-        f"{percent(held_out.accuracy_error)})."
+        f"{percent(held_out.accuracy_error)}{guessing})."
     )
-    if (ceiling := analysis.check.ceiling) is not None:
+    if held_out.chance < RARELY:
+        said += (
+            f" Of the comparisons within them, {percent(held_out.in_order)} are predicted "
+            "correctly."
+        )
+    if (ceiling := analysis.ceiling) is not None:
         low, high = ceiling.accuracy_interval
         blind = " and models that do not know who answers"
         said += (
             f" The noise ceiling is {percent(ceiling.accuracy)} ({percent(low)} to "
-            f"{percent(high)}), for comparisons like the repeated ones"
+            f"{percent(high)}), for {ceiling.asked}s like the repeated ones"
             f"{blind if analysis.check.counts.observers != 1 else ''}."
         )
     how = "The probabilities are calibrated"

@@ -39,7 +39,7 @@ from tercet.arrays import Bools, Index
 from tercet.errors import DataWarning, InputError
 from tercet.text import counted, shown
 
-__all__ = ["group", "join", "select", "split"]
+__all__ = ["compared", "group", "join", "select", "split"]
 
 
 # --- from choices to comparisons --------------------------------------------------------------
@@ -49,7 +49,7 @@ def split(fields: ChoiceFields) -> Triplets:
     """Split choices into comparisons; those of one choice share a screen."""
     m = len(fields.kinds)
     forms, form = find_forms(fields)
-    patterns = [_compared(*map(int, each)) for each in forms]
+    patterns = [compared(*map(int, each)) for each in forms]
     counts = np.array([len(near) for near, _ in patterns], dtype=np.int64)[form]
     cuts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     near, far = np.empty((2, cuts[-1]), dtype=np.int64)
@@ -65,7 +65,7 @@ def split(fields: ChoiceFields) -> Triplets:
     return restore(Fields(array, fields.n_objects, fields.names, *repeated))
 
 
-def _compared(kind: int, k: int, m: int) -> tuple[Index, Index]:
+def compared(kind: int, k: int, m: int) -> tuple[Index, Index]:
     """The alternatives that are nearer and farther in each comparison of a choice."""
     one, other = np.triu_indices(m, 1)
     if kind == FARTHEST:

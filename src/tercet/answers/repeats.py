@@ -1,19 +1,22 @@
-"""Repeated comparisons: how answers differ, and the noise ceiling."""
+"""Repeated questions: how answers to them differ, and the noise ceiling."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln, digamma
+from scipy.special import betaln, digamma, gammainc
 
 from tercet.answers.checks import label_observers
-from tercet.answers.questions import find_questions
+from tercet.answers.choices import UNORDERED, Choices
+from tercet.answers.either import Answers
+from tercet.answers.questions import find_questions, number_units
 from tercet.answers.triplets import Triplets
-from tercet.arrays import Index
+from tercet.arrays import Bools, Floats, Index
 from tercet.errors import InputError
 
 __all__ = [
@@ -23,16 +26,20 @@ __all__ = [
     "RepeatedVotes",
     "Repeats",
     "answer_pairs",
+    "are_votes",
     "by_observer",
     "ceiling_of",
+    "ceiling_of_answers",
     "find_repeats",
     "noise_ceiling",
     "prepare",
+    "repeated_rows",
     "repeated_votes",
     "tally",
 ]
 
-ENOUGH = 20  # repeated comparisons for a noise ceiling
+ENOUGH = 20  # repeated questions for a noise ceiling
+MOST_OUTCOMES = 12  # of a question; votes are spread too thinly over more
 DROP = 1.9207  # of the log-likelihood at the ends of a 95 % interval: half the χ²₁ quantile
 CONCENTRATION = np.exp(np.linspace(-8.0, 8.0, 3201))
 
@@ -66,9 +73,9 @@ def prepare(triplets: Triplets) -> Prepared:
     )
 
 
-def _are_votes(triplets: Triplets) -> bool:
+def are_votes(answers: Answers) -> bool:
     """Whether rows, or their weights, count answers."""
-    return triplets.weights is None or triplets.votes is not None
+    return answers.weights is None or answers.votes is not None
 
 
 def _count_votes(prepared: Prepared) -> tuple[Index, Index]:
@@ -95,7 +102,7 @@ class RepeatedVotes(NamedTuple):
 
 def repeated_votes(triplets: Triplets) -> RepeatedVotes | None:
     """The comparisons that were answered at least twice; None if there are none."""
-    if not _are_votes(triplets):
+    if not are_votes(triplets):
         return None
     prepared = prepare(triplets)
     near, total = _count_votes(prepared)
@@ -103,6 +110,13 @@ def repeated_votes(triplets: Triplets) -> RepeatedVotes | None:
     rows = np.unique(prepared.question, return_index=True)[1][again]
     as_in_row = np.where(prepared.first[rows], near[again], (total - near)[again])
     return RepeatedVotes(rows, as_in_row, total[again]) if again.any() else None
+
+
+def repeated_rows(answers: Answers) -> Bools:
+    """Whether the question of each row (m,) was answered more than once."""
+    question = number_units(answers)
+    total = tally(question, np.ones(len(answers)) if answers.votes is None else answers.votes)
+    return np.asarray(total[question] > 1)
 
 
 # --- how often two answers differ -------------------------------------------------------------
@@ -161,7 +175,7 @@ class Repeats(NamedTuple):
 
 def find_repeats(prepared: Prepared) -> Repeats | str:
     """The analysis of repeated comparisons, or why there is none."""
-    if not _are_votes(prepared.triplets):
+    if not are_votes(prepared.triplets):
         return "the weights are not whole numbers, so they do not count answers"
     near, total = _count_votes(prepared)
     again = total > 1
@@ -234,29 +248,32 @@ def _disagreement(pairs: Index, differing: Index) -> Disagreement:
 
 @dataclass(frozen=True)
 class NoiseCeiling:
-    """The best that a model can do on comparisons like those that were repeated.
+    """The best that a model can do on questions like those that were repeated.
 
-    With the votes of several observers on each comparison, it is the ceiling of models that do not
+    With the votes of several observers on each question, it is the ceiling of models that do not
     know who answers; with votes of one observer each, of models that do.
 
-    Over comparisons, the probability that the first pair is called nearer is assumed to be
-    distributed as Beta(a, a), symmetric because the order of the pairs has no meaning. a is fitted
-    to the votes (beta-binomial); intervals are those of a 95 % likelihood-ratio test.
+    Over questions, the probabilities p of the M outcomes, such as which of three objects is the
+    odd one out, are assumed to be distributed as Dirichlet(a, …, a), symmetric because the order of
+    the outcomes has no meaning; for a comparison, M = 2, this is Beta(a, a). a is fitted to the
+    votes (Dirichlet-multinomial); intervals are those of a 95 % likelihood-ratio test.
 
     Attributes
     ----------
     accuracy : float
-        E max(p, 1 − p) = ½ + 4⁻ᵃ / (a B(a, a)): the share of answers that can be predicted.
+        E max p: the share of answers that can be predicted; ½ + 4⁻ᵃ / (a B(a, a)) for M = 2.
     log_loss : float
-        E[−p log p − (1 − p) log(1 − p)] = ψ(2a + 1) − ψ(a + 1) nats per answer.
+        E[−Σ p log p] = ψ(Ma + 1) − ψ(a + 1) nats per answer.
     accuracy_interval, log_loss_interval : (low, high)
     accuracy_bound : float
-        ½ + √E(p − ½)² = ½ + ½/√(2a + 1), an upper bound of the accuracy whatever the distribution
-        of p; two or three votes per comparison determine its spread and little else.
+        1/M + (1 − 1/M)/√(Ma + 1), an upper bound of the accuracy for any distribution of p with
+        this E Σ p²; two or three votes per question determine its spread and little else.
     concentration : float
         a; small if people agree.
-    n_comparisons : int
-        Number of repeated comparisons.
+    n_questions : int
+        Number of repeated questions: comparisons, or screens.
+    n_outcomes : int
+        M.
     """
 
     accuracy: float
@@ -265,13 +282,19 @@ class NoiseCeiling:
     log_loss_interval: tuple[float, float]
     accuracy_bound: float
     concentration: float
-    n_comparisons: int
+    n_questions: int
+    n_outcomes: int = 2
+
+    @property
+    def asked(self) -> str:
+        """What was repeated: "comparison" or "screen"."""
+        return "comparison" if self.n_outcomes == 2 else "screen"
 
     def __str__(self) -> str:
         low, high = self.accuracy_interval
         least, most = self.log_loss_interval
         return (
-            f"noise ceiling from {self.n_comparisons} repeated comparisons: a model that does not "
+            f"noise ceiling from {self.n_questions} repeated {self.asked}s: a model that does not "
             f"distinguish their votes can predict at most {self.accuracy:.1%} of such answers "
             f"(95 % interval {low:.1%} to {high:.1%}; {self.accuracy_bound:.1%} for any "
             f"distribution), with a log-loss of at least {self.log_loss:.3f} "
@@ -293,20 +316,111 @@ def noise_ceiling(near: ArrayLike, total: ArrayLike) -> NoiseCeiling:
         )
     if not ((near >= 0) & (near <= total)).all():
         raise InputError("votes for near must be between 0 and the total votes on the comparison.")
-    kinds, count = np.unique(np.stack([near, total - near], axis=1), axis=0, return_counts=True)
-    k, rest = kinds.T[:, :, None]
+    return _fit_ceiling(np.concatenate([near, total - near]), total, 2)
+
+
+def ceiling_of_answers(answers: Answers) -> NoiseCeiling | str:
+    """The noise ceiling of whole answers, or why there is none.
+
+    That of choices is about the outcome of a screen, of which there are M = 3 for an odd one out:
+    it belongs beside the share of choices that are predicted correctly.
+    """
+    if not are_votes(answers):
+        return "the weights are not whole numbers, so they do not count answers"
+    if isinstance(answers, Triplets):
+        asked = repeated_votes(answers)
+        if asked is None:
+            return "no comparison was asked more than once"
+        few = "too few comparisons were asked more than once"
+        return ceiling_of(asked.near, asked.total) or few
+    again = repeated_rows(answers)
+    if not again.any():
+        return "no screen was shown more than once"
+    outcomes = answers.n_outcomes
+    if np.ptp(outcomes) > 0.0:
+        return "the screens differ in the number of outcomes"
+    if outcomes[0] > MOST_OUTCOMES:
+        return f"the {outcomes[0]:.0f} outcomes of a screen are too many to estimate it"
+    question, outcome = number_outcomes(answers[again])
+    votes = np.ones(len(question)) if answers.votes is None else answers.votes[again]
+    total = tally(question, votes)
+    if len(total) < ENOUGH:
+        return "too few screens were shown more than once"
+    return _fit_ceiling(tally(outcome, votes), total, int(outcomes[0]))
+
+
+def number_outcomes(choices: Choices) -> tuple[Index, Index]:
+    """The question of each choice (m,), and its outcome over all questions, each from 0."""
+    question = number_units(choices, "screen")
+    low, high = choices.pairs.T
+    codes, code = np.unique(low * choices.n_objects + high, return_inverse=True)
+    code = code.reshape(-1)
+    row = np.repeat(np.arange(len(choices)), choices.n_alternatives)
+    place = np.arange(len(code)) - choices.cuts[row]
+    is_set = (choices.kinds == UNORDERED)[row] & (place < choices.n_chosen[row])
+    # Of a set, the pairs are in the order of their codes.
+    code = code[np.lexsort((np.where(is_set, code, place), ~is_set, row))]
+    outcome = question
+    for chosen in range(int(choices.n_chosen.max())):
+        more = np.flatnonzero(choices.n_chosen > chosen)
+        wide = outcome * (len(codes) + 1)
+        wide[more] += 1 + code[choices.cuts[more] + chosen]
+        outcome = np.unique(wide, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return question, outcome
+
+
+def _fit_ceiling(votes: NDArray[Any], total: NDArray[Any], outcomes: int) -> NoiseCeiling:
+    """Fit a symmetric Dirichlet-multinomial.
+
+    Parameters
+    ----------
+    votes : (C,) integer array
+        For each outcome of each question, in any order; zeros have no effect.
+    total : (Q,) integer array
+        On each question.
+    outcomes : int
+        M, how many outcomes a question has.
+    """
+    # log Γ(a + n) − log Γ(a) = −log B(a, n) + log Γ(n), of which the last does not depend on a.
     a = CONCENTRATION
-    log_likelihood = count @ (betaln(k + a, rest + a) - betaln(a, a))
+    of_question, of_outcome = (
+        np.unique(each[each > 0], return_counts=True) for each in (total, votes)
+    )
+    log_likelihood = of_question[1] @ betaln(outcomes * a, of_question[0][:, None])
+    log_likelihood -= of_outcome[1] @ betaln(a, of_outcome[0][:, None])
     best = int(np.argmax(log_likelihood))
     inside = log_likelihood >= log_likelihood[best] - DROP
-    accuracy = 0.5 + np.exp(-a * math.log(4.0) - betaln(a, a)) / a
-    log_loss = digamma(2.0 * a + 1.0) - digamma(a + 1.0)
+    accuracy = _expected_maximum(outcomes)
+    log_loss = digamma(outcomes * a + 1.0) - digamma(a + 1.0)
+    chance = 1.0 / outcomes
     return NoiseCeiling(
         float(accuracy[best]),
         (float(accuracy[inside].min()), float(accuracy[inside].max())),
         float(log_loss[best]),
         (float(log_loss[inside].min()), float(log_loss[inside].max())),
-        float(0.5 + 0.5 / math.sqrt(2.0 * a[best] + 1.0)),
+        float(chance + (1.0 - chance) / math.sqrt(outcomes * a[best] + 1.0)),
         float(a[best]),
-        len(near),
+        len(total),
+        outcomes,
     )
+
+
+@cache
+def _expected_maximum(outcomes: int) -> Floats:
+    """E max p of a symmetric Dirichlet distribution over outcomes, for each concentration.
+
+    Shares of gamma variables are independent of their sum, so that E max p = E max G / (Ma). As an
+    integral over the largest, this is the mean of F(y)^(M − 1), F being the distribution function
+    of Gamma(a) and y drawn from Gamma(a + 1); over log y, the trapezoidal rule converges
+    exponentially.
+    """
+    a = CONCENTRATION
+    if outcomes == 2:
+        return np.asarray(0.5 + np.exp(-a * math.log(4.0) - betaln(a, a)) / a)
+    mean, total = np.zeros((2, len(a)))
+    for z in np.arange(-40.0, 10.0, 0.2):
+        y = (a + 1.0) * np.exp(z / np.sqrt(a + 1.0))
+        density = np.exp((a + 1.0) * (np.log(y / (a + 1.0)) + 1.0) - y)
+        mean += density * gammainc(a, y) ** (outcomes - 1)
+        total += density
+    return np.asarray(mean / total)

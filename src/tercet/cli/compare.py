@@ -116,6 +116,8 @@ def run(options: argparse.Namespace) -> int:
         "unit": found.unit,
         "n_units": found.n_units,
         "n_answers": found.n_answers,
+        "chance": found.chance,
+        "chance_log_loss": found.chance_log_loss,
         "noise_ceiling": found.ceiling,
         "models": rows,
     }

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from tercet.analysis.analysis import Analysis
 from tercet.analysis.numbers import tables
 from tercet.analysis.words import summary
+from tercet.answers.choices import Choices
+from tercet.held_out import RARELY
 from tercet.report.appearance import Appearance
 from tercet.text import counted, percent, plural
 
@@ -62,8 +64,11 @@ def file_name(analysis: Analysis) -> str:
 
 def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
     """The main numbers, and what they are."""
-    counts, held_out, ceiling = analysis.check.counts, analysis.held_out, analysis.check.ceiling
-    yield _many(counts.answers), "answers"
+    counts, held_out, ceiling = analysis.check.counts, analysis.held_out, analysis.ceiling
+    many, choice = analysis.answers.n_answers, ""
+    if isinstance(analysis.answers, Choices):
+        choice = f", each one choice ({analysis.answers.in_words})"
+    yield _many(many), f"{plural(many, 'answer')}{choice}"
     if counts.observers is not None:
         yield f"{counts.observers}", plural(counts.observers, "observer")
     d = analysis.n_components
@@ -73,12 +78,15 @@ def _figures(analysis: Analysis) -> Iterator[tuple[str, str]]:
         share = f"{100 * analysis.certainty.share:.0f} %"
         yield share, f"of all comparisons are more than {level} certain"
     if held_out is not None:
-        best = ""
+        best = f" ({100 * held_out.chance:.3g} % by guessing)" if choice else ""
         if ceiling is not None:
             low, high = (f"{100 * end:.0f}" for end in ceiling.accuracy_interval)
-            best = f"; the noise ceiling for repeated comparisons is {low} to {high} %"
+            best += f"; the noise ceiling for repeated {ceiling.asked}s is {low} to {high} %"
         share = f"{100 * held_out.accuracy:.0f} %"
         yield share, f"of held-out answers predicted correctly{best}"
+        if held_out.chance < RARELY:
+            share = f"{100 * held_out.in_order:.0f} %"
+            yield share, "of the comparisons within held-out answers predicted correctly"
 
 
 def _how_found(analysis: Analysis) -> str:
@@ -90,7 +98,7 @@ def _how_found(analysis: Analysis) -> str:
         said = " shown; how many are needed is undecided"
     elif found.verdict == "at least":
         said = ", perhaps more"
-    if found.n_answers < analysis.check.counts.answers:
+    if found.n_answers < analysis.answers.n_answers:
         said += f"; estimated from {_many(found.n_answers)} of the answers"
     return said
 

@@ -16,7 +16,9 @@ from tercet.analysis.cautions import (
     is_overconfident,
 )
 from tercet.analysis.words import explain_above_ceiling, provisional
-from tercet.answers.repeats import Disagreement
+from tercet.answers.choices import Choices
+from tercet.answers.repeats import Disagreement, NoiseCeiling
+from tercet.held_out import RARELY
 from tercet.report.appearance import Appearance
 from tercet.report.frame import files_to_save
 from tercet.tables import Table
@@ -185,33 +187,39 @@ def format_probability(share: float) -> str:
 
 def _data(analysis: Analysis) -> Section:
     """What was read: counts, repeats and gaps."""
-    rows = [*_counts(analysis), *_repeats(analysis.check), *_whole(analysis.check)]
+    rows = [*_counts(analysis), *_repeats(analysis), *_whole(analysis.check)]
     checked = Table("What was checked", ["measure", "value"], [list(row) for row in rows])
     return Section("data", "The answers", analysis.reading.sentences(), {"checked": checked})
 
 
 def _counts(analysis: Analysis) -> Iterator[tuple[str, str]]:
-    counts = analysis.check.counts
-    yield "answers", f"{counts.answers}"
+    counts, answers = analysis.check.counts, analysis.answers
+    yield "answers", f"{answers.n_answers}"
+    if isinstance(answers, Choices):
+        yield "each is a choice on a screen", answers.in_words
+        yield "comparisons within these choices", f"{counts.answers}"
     yield "different comparisons", f"{counts.comparisons}"
     yield "objects", f"{counts.objects}"
     yield "observers", "unknown" if counts.observers is None else f"{counts.observers}"
-    if counts.screens is not None:
+    if counts.screens is not None and not isinstance(answers, Choices):
         yield "screens", f"{counts.screens}"
     rarest = ", ".join(map(str, counts.rarest[:3]))
-    yield "answers per object", f"{_spread(counts.per_object)}; fewest: {rarest}"
+    yield f"{counts.word}s per object", f"{_spread(counts.per_object)}; fewest: {rarest}"
     if counts.per_observer is not None:
-        yield "answers per observer", _spread(counts.per_observer)
+        yield f"{counts.word}s per observer", _spread(counts.per_observer)
 
 
-def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
-    found = check.repeats
+def _repeats(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    check, found = analysis.check, analysis.check.repeats
     if found is None:
         why = check.no_repeats[:1].upper() + check.no_repeats[1:]
         yield "comparisons asked more than once", f"None can be used. {why}."
         yield "noise ceiling", "unknown: it requires comparisons asked more than once"
         return
-    yield "comparisons asked more than once", f"{found.comparisons}, with {found.answers} answers"
+    often, what, of = f"with {found.answers} answers", "noise ceiling", " of"
+    if check.counts.shares_screens:
+        often = f"{found.answers} times in all"
+    yield "comparisons asked more than once", f"{found.comparisons}, {often}"
     yield "of these, answered both ways", f"{found.contradicted}"
     for who, kind in (
         ("two answers of one observer differ", found.within),
@@ -220,19 +228,28 @@ def _repeats(check: AnswerCheck) -> Iterator[tuple[str, str]]:
     ):
         if kind is not None and not math.isnan(kind.rate):
             yield who, _rate(kind)
+    if isinstance(analysis.answers, Choices):
+        what, of, whole = "noise ceiling of single comparisons", ", for", analysis.ceiling
+        yield (
+            "noise ceiling of whole answers",
+            f"unknown: {analysis.no_ceiling}" if whole is None else _share(whole),
+        )
     if found.ceiling is None:
-        yield "noise ceiling", "unknown: too few comparisons were asked more than once"
+        yield what, "unknown: too few comparisons were asked more than once"
     several = check.counts.observers != 1
     own = found.own_ceiling if several else None
     for who, ceiling in (("does not know", found.ceiling), ("knows", own)):
         if ceiling is not None:
-            low, high = ceiling.accuracy_interval
-            which = f" of a model that {who} who answers" if several else ""
-            yield (
-                f"noise ceiling{which}",
-                f"{percent(ceiling.accuracy)} of these answers (95 % interval {percent(low)} to "
-                f"{percent(high)})",
-            )
+            which = f"{of} a model that {who} who answers" if several else ""
+            yield f"{what}{which}", _share(ceiling)
+
+
+def _share(ceiling: NoiseCeiling) -> str:
+    low, high = ceiling.accuracy_interval
+    return (
+        f"{percent(ceiling.accuracy)} of these answers (95 % interval {percent(low)} to "
+        f"{percent(high)})"
+    )
 
 
 def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:
@@ -384,7 +401,7 @@ def _abstain(analysis: Analysis) -> Section | None:
 
 
 def _scores(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
-    found, ceiling = analysis.held_out, analysis.check.ceiling
+    found, ceiling = analysis.held_out, analysis.ceiling
     if found is None:
         return
     accuracy = f"{percent(found.accuracy)} ± {percent(found.accuracy_error)}"
@@ -392,19 +409,25 @@ def _scores(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
     if analysis.check.counts.observers != 1:
         blind = " and models that, like this one, do not know who answers"
     if ceiling is None:
-        why = analysis.check.no_repeats or "too few comparisons were asked more than once"
-        best = f"Chance is 50 %. The noise ceiling is unknown: {why}."
+        best = f"The noise ceiling is unknown: {analysis.no_ceiling}."
     else:
         best = (
-            f"Chance is 50 %. The noise ceiling is about {percent(ceiling.accuracy)}, for "
-            f"comparisons like the repeated ones{blind}.{explain_above_ceiling(analysis)}"
+            f"The noise ceiling is about {percent(ceiling.accuracy)}, for {ceiling.asked}s like "
+            f"the repeated ones{blind}.{explain_above_ceiling(analysis)}"
         )
-    yield "held-out answers predicted correctly", accuracy, best
+    chance = f"Chance is {percent(found.chance)}."
+    yield "held-out answers predicted correctly", accuracy, f"{chance} {best}"
+    if found.chance < RARELY:
+        yield (
+            "comparisons within held-out answers predicted correctly",
+            percent(found.in_order),
+            "Chance is 50 %. An answer counts as predicted only if its whole outcome is.",
+        )
     lowest = "" if ceiling is None else f", at the noise ceiling {ceiling.log_loss:.3f}"
     yield (
         "log-loss of held-out answers",
         f"{found.log_loss:.3f} ± {found.log_loss_error:.3f}",
-        f"Lower is better: {math.log(2.0):.3f} by chance{lowest}.",
+        f"Lower is better: {found.chance_log_loss:.3f} by chance{lowest}.",
     )
     if found.rough > 0.0:
         yield (
@@ -508,7 +531,7 @@ def _observers(analysis: Analysis) -> Section:
     if not math.isnan(check.typical):
         said.append(
             f"For the typical observer, a map of the others' answers predicts "
-            f"{percent(check.typical)} of the answers correctly."
+            f"{percent(check.typical)} of the {check.counts.word}s correctly."
         )
     said += [f"{each.observer}: {', '.join(each.flags)}." for each in flagged[:MOST_FLAGGED]]
     if len(flagged) > MOST_FLAGGED:
@@ -522,9 +545,9 @@ def _observers(analysis: Analysis) -> Section:
     if check.catch_trials:
         said.append(f"{check.catch_passed} of {check.catch_trials} catch trials were passed.")
     caption = (
-        "Share of each observer's answers that a map of the others' answers predicts correctly, "
-        "with 95 % intervals. 50 %, the grey line, is chance level. Observers in orange need "
-        "attention."
+        f"Share of each observer's {check.counts.word}s that a map of the others' answers predicts "
+        "correctly, with 95 % intervals. 50 %, the grey line, is chance level. Observers in orange "
+        "need attention."
     )
     return Section("observers", title, said, {"caption": caption})
 

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import diagnose
-from tercet.answers.either import Answers, match_objects, split_of, weights_of
+from tercet.answers.either import Answers, chance_of, match_objects, split_of, weights_of
 from tercet.answers.questions import deal, default_unit, number_comparisons, number_units
-from tercet.answers.repeats import ceiling_of, repeated_votes
+from tercet.answers.repeats import are_votes, ceiling_of_answers, repeated_rows
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
 from tercet.embedder import Embedder, is_count
@@ -289,6 +289,7 @@ def _compare(
                 weight=float(stacked[place]) if candidates[c].is_probability else None,
                 accuracy=accuracy[c][0],
                 accuracy_se=accuracy[c][1],
+                in_order=float(np.average(outcome.predicted.in_order, weights=weights)),
                 source=outcome.source,
                 n_flagged=outcome.n_flagged,
                 k_hat=float(k_hat.max()) if k_hat.size else None,
@@ -297,18 +298,17 @@ def _compare(
                 failed_refits=outcome.failed_refits,
             )
         )
-    ceiling = repeated = None
-    if isinstance(predicted, Triplets) and (repeats := repeated_votes(predicted)) is not None:
-        ceiling = ceiling_of(repeats.near, repeats.total)
-        question = number_comparisons(predicted)
-        again = np.isin(question, question[repeats.rows])
+    ceiling, repeated, guessed = ceiling_of_answers(predicted), None, chance_of(predicted)
+    if are_votes(predicted) and (again := repeated_rows(predicted)).any():
         repeated = float(np.average(right[order[0]][again], weights=weights[again]))
     return Comparison(
         tuple(scores),
         unit,
         len(sizes),
         predicted.n_answers,
-        ceiling,
+        float(np.average(guessed, weights=weights)),
+        float(-np.average(np.log(guessed), weights=weights)),
+        None if isinstance(ceiling, str) else ceiling,
         repeated,
         notes,
         entropy,

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import xlogy
 
-from tercet.answers.repeats import NoiseCeiling, ceiling_of, repeated_votes
-from tercet.answers.triplets import as_triplets
-from tercet.arrays import Floats, Index
+from tercet.answers.choices import Choices, as_answers
+from tercet.answers.repeats import (
+    NoiseCeiling,
+    are_votes,
+    ceiling_of,
+    ceiling_of_answers,
+    repeated_votes,
+)
+from tercet.answers.triplets import Triplets
+from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
+from tercet.held_out import RARELY
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.tables import Table
 from tercet.text import wrap
+from tercet.uses.compare.replicates import choice_deviances, deviance
 
 __all__ = [
     "Comparison",
@@ -30,7 +36,6 @@ ERRORS = 2.0  # standard errors from which a difference is called clear
 # & Vehtari 2020), so such a difference is never called clear.
 NATS = 4.0
 MISFIT = 0.05
-CHANCE = math.log(2.0)
 
 
 class ModelScore(NamedTuple):
@@ -47,7 +52,9 @@ class ModelScore(NamedTuple):
     weight : float or None
         Stacking weight: its share in the mixture of models that predicts best.
     accuracy, accuracy_se : float
-        Share of held-out answers predicted correctly (with probability above ½).
+        Share of held-out answers predicted correctly: the most likely outcome is the answer.
+    in_order : float
+        Share of the comparisons within held-out answers that are predicted correctly.
     source : str
         Where the predictions come from: leave-one-out, K-fold or hold-out.
     n_flagged : int
@@ -70,6 +77,7 @@ class ModelScore(NamedTuple):
     weight: float | None
     accuracy: float
     accuracy_se: float
+    in_order: float
     source: str
     n_flagged: int
     k_hat: float | None
@@ -90,10 +98,13 @@ class Comparison:
         What was left out together.
     n_units, n_answers : int
         Number predicted.
+    chance, chance_log_loss : float
+        Accuracy and log-loss of guessing: ½ and log 2 for comparisons, ⅓ and log 3 for odd ones
+        out.
     ceiling : NoiseCeiling or None
-        For models that do not know who answers, on comparisons asked more than once.
+        For models that do not know who answers, on questions asked more than once.
     repeated_accuracy : float or None
-        Accuracy of the best of these models on those comparisons.
+        Accuracy of the best of these models on those questions.
     notes : tuple of str
         Caveats.
     seed : int
@@ -107,6 +118,8 @@ class Comparison:
     unit: str
     n_units: int
     n_answers: int
+    chance: float
+    chance_log_loss: float
     ceiling: NoiseCeiling | None
     repeated_accuracy: float | None
     notes: tuple[str, ...]
@@ -170,9 +183,14 @@ def _about_likelihood(found: Comparison, likely: list[ModelScore]) -> list[str]:
     assert best.log_loss is not None
     said = [
         f"{best.model} predicts held-out answers best: log-loss {best.log_loss:.3f} per answer "
-        f"(chance: {CHANCE:.3f}), {best.accuracy:.1%} of answers predicted correctly."
+        f"(chance: {found.chance_log_loss:.3f}), {best.accuracy:.1%} of answers predicted "
+        f"correctly (chance: {found.chance:.1%})."
     ]
-    if best.log_loss > CHANCE:
+    if found.chance < RARELY:
+        said.append(
+            f"Of the comparisons within these answers it predicts {best.in_order:.1%} correctly."
+        )
+    if best.log_loss > found.chance_log_loss:
         said.append("It predicts no better than chance: these answers support none of the models.")
     worse = [score.model for score in rest if clearly_worse(score, found.n_answers)]
     close = [score.model for score in rest if score.model not in worse]
@@ -208,8 +226,9 @@ def _about_ceiling(found: Comparison) -> list[str]:
     if found.ceiling is None or found.repeated_accuracy is None:
         return []
     low, high = found.ceiling.accuracy_interval
+    asked = "comparisons asked" if found.ceiling.asked == "comparison" else "screens shown"
     return [
-        f"On comparisons asked more than once it predicts {found.repeated_accuracy:.1%} of answers "
+        f"On {asked} more than once it predicts {found.repeated_accuracy:.1%} of answers "
         f"correctly; the noise ceiling is {found.ceiling.accuracy:.1%} (95 % interval {low:.1%} to "
         f"{high:.1%})."
     ]
@@ -297,20 +316,20 @@ class LackOfFit:
         2·(log-likelihood of the saturated model − that of the map) over the repeated comparisons,
         averaged over the draws.
     expected : float
-        The same for votes simulated from the model: what noise alone explains.
+        The same for answers simulated from the model: what noise alone explains.
     p_value : float
-        Share of draws in which votes replicated from the draw deviate from it at least as much as
-        the real ones (posterior predictive; Gelman, Meng & Stern 1996). Conservative, because the
-        model was fitted to these answers.
+        Share of draws in which answers replicated from the draw deviate from it at least as much
+        as the real ones (posterior predictive; Gelman, Meng & Stern 1996). Conservative, because
+        the model was fitted to these answers.
     n_comparisons, n_answers : int
-        Repeated comparisons, and answers to them.
+        Repeated comparisons, and votes on them: answers, or the comparisons within choices.
     n_parameters : int
         Free coordinates, n·d − d(d + 1)/2, and learned parameters.
     degrees : int
         Degrees of freedom, comparisons minus parameters: with few of them a map can fit the votes
         under any model. The p-value does not use them.
     ceiling : NoiseCeiling or None
-        None if fewer than 20 comparisons were repeated.
+        Of the answers, choices as a whole; None if fewer than 20 questions were repeated.
     """
 
     deviance: float
@@ -330,37 +349,69 @@ class LackOfFit:
     def __str__(self) -> str:
         return (
             f"deviance {self.deviance:.1f} on {self.n_comparisons} repeated comparisons "
-            f"({self.n_answers} answers, {self.degrees} degrees of freedom); {self.expected:.1f} "
+            f"({self.n_answers} votes, {self.degrees} degrees of freedom); {self.expected:.1f} "
             f"expected if the model is right; p = {self.p_value:.3f}"
             + ("" if self.ceiling is None else f"\n{self.ceiling}")
         )
 
 
-def lack_of_fit(
-    ensemble: Ensemble, triplets: Any, *, random_state: Seed = None
-) -> LackOfFit | None:
+def lack_of_fit(ensemble: Ensemble, answers: Any, *, random_state: Seed = None) -> LackOfFit | None:
     """Compare the fitted answer probabilities with a saturated model of repeated comparisons.
+
+    Choices are split into comparisons, because a comparison recurs on different screens, while few
+    screens are shown twice, and if they are, their many outcomes have hardly a vote each. The
+    comparisons of a screen depend on each other, so that whole outcomes are replicated from (at
+    most 200) draws, and only then split and counted: the p-value accounts for the dependence. Of
+    choices with more than 300 000 pairs of alternatives in all, such as 100 000 odd ones out, a
+    random part is used.
 
     Parameters
     ----------
     ensemble : Ensemble
         From a posterior.
-    triplets : Triplets, array or data frame
-        The answers it was fitted to. Repeated and reversed rows and whole-number weights are votes
-        on one comparison.
+    answers : Choices, Triplets, array or data frame
+        The answers it was fitted to; triplets that share a screen are one choice. Repeated and
+        reversed rows and whole-number weights are votes on one comparison.
     random_state : None, int or numpy.random.Generator
 
     Returns
     -------
     LackOfFit, or None if no comparison was asked twice, or weights are not counts of answers.
     """
-    answers = as_triplets(triplets)
+    given = as_answers(answers)
+    rng = np.random.default_rng(seed_for(entropy_of(random_state), 0))
+    if isinstance(given, Choices):
+        return _lack_of_choices(ensemble, given, rng)
+    return _lack_of_triplets(ensemble, given, rng)
+
+
+def _lack_of_choices(
+    ensemble: Ensemble, choices: Choices, rng: np.random.Generator
+) -> LackOfFit | None:
+    found = choice_deviances(ensemble, choices, rng) if are_votes(choices) else None
+    if found is None:
+        return None
+    free, ceiling = _free_parameters(ensemble), ceiling_of_answers(choices)
+    return LackOfFit(
+        float(found.real.mean()),
+        float(found.replicated.mean()),
+        float(np.mean(found.replicated >= found.real)),
+        found.n_comparisons,
+        found.n_votes,
+        free,
+        found.n_comparisons - free,
+        None if isinstance(ceiling, str) else ceiling,
+    )
+
+
+def _lack_of_triplets(
+    ensemble: Ensemble, answers: Triplets, rng: np.random.Generator
+) -> LackOfFit | None:
     asked = repeated_votes(answers)
     if asked is None:
         return None
     step = -(-len(ensemble) // MOST_DRAWS)
     thinned = ensemble[::step]
-    rng = np.random.default_rng(seed_for(entropy_of(random_state), 0))
     real, replicated = np.zeros(len(thinned)), np.zeros(len(thinned))
     size = max(1, BLOCK // len(thinned))
     for start in range(0, len(asked.rows), size):
@@ -379,14 +430,6 @@ def lack_of_fit(
         len(asked.rows) - free,
         ceiling_of(asked.near, asked.total),
     )
-
-
-def deviance(near: NDArray[np.integer], total: Index, p: Floats) -> Floats:
-    """Deviance (S,) of votes, (Q,) or (S, Q), from probabilities (S, Q), summed over Q."""
-    far, share = total - near, near / total
-    saturated = xlogy(near, share) + xlogy(far, 1.0 - share)
-    fitted = xlogy(near, p) + xlogy(far, 1.0 - p)
-    return np.asarray(2.0 * (saturated - fitted).sum(axis=-1))
 
 
 def _free_parameters(ensemble: Ensemble) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import diagnose
 from tercet.answers.repeats import NoiseCeiling, Repeats, find_repeats, prepare
 from tercet.answers.triplets import as_triplets
@@ -53,6 +54,8 @@ def check_answers(
 ) -> AnswerCheck:
     """Check answers before making a map: counts, repeats, gaps and observers.
 
+    Choices on screens are checked by the comparisons within them.
+
     Each observer's answers are predicted from those of others: observers are split into at most 10
     folds, and a map in the plane (penalised STE) of the other folds predicts each fold; the maps of
     nine such splits vote (three above 50 000 answers). Whether observers differ from each other is
@@ -60,7 +63,7 @@ def check_answers(
 
     Parameters
     ----------
-    triplets : Triplets, array or data frame
+    triplets : Triplets, Choices, array or data frame
         The answers. Whole-number weights are counts of answers.
     catch : object with ``passed`` (k,) and ``observers`` (k,) or None, optional
         Catch trials, such as those found in a file (`tercet.io.reading.Catch`).
@@ -83,7 +86,7 @@ def check_answers(
     >>> check_answers(answers, random_state=0).counts.answers
     60
     """
-    answers = as_triplets(triplets)
+    answers = triplets.triplets() if isinstance(triplets, Choices) else as_triplets(triplets)
     check_catch(catch)
     entropy = entropy_of(random_state)
     prepared = prepare(answers)
@@ -175,7 +178,7 @@ class AnswerCheck:
 
     @property
     def ceiling(self) -> NoiseCeiling | None:
-        """For models that do not know who answers; None if too little was asked twice."""
+        """Of comparisons, for models that do not know who answers; None with too few repeats."""
         return None if self.repeats is None else self.repeats.ceiling
 
     @property
@@ -244,13 +247,16 @@ class AnswerCheck:
 def _about_counts(counts: Counts) -> list[str]:
     who = "" if counts.observers is None else f" by {counted(counts.observers, 'observer')}"
     where = "" if counts.screens is None else f" on {counted(counts.screens, 'screen')}"
+    asked = f"{counted(counts.answers, 'answer')} to {counted(counts.comparisons, 'comparison')}"
+    if counts.shares_screens and counts.screens is not None:
+        where = f" within the choices on {counted(counts.screens, 'screen')}"
+        asked = f"{counted(counts.answers, 'comparison')} ({counts.comparisons} different ones)"
     said = [
-        f"{counted(counts.answers, 'answer')} to {counted(counts.comparisons, 'comparison')} of "
-        f"{counted(counts.objects, 'object')}{who}{where}.",
-        f"Each object is mentioned in {_range(counts.per_object)}{_rarest(counts)}.",
+        f"{asked} of {counted(counts.objects, 'object')}{who}{where}.",
+        f"Each object is mentioned in {_range(counts.per_object, counts.word)}{_rarest(counts)}.",
     ]
     if counts.per_observer is not None and counts.observers != 1:
-        said.append(f"Each observer gave {_range(counts.per_observer)}.")
+        said.append(f"Each observer gave {_range(counts.per_observer, counts.word)}.")
     if counts.observers is None:
         said.append("It is not known who gave each answer, so observers could not be checked.")
     return said
@@ -263,10 +269,13 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
             f"Contradictions and the noise ceiling are unknown: {found.no_repeats}. Ask some "
             "comparisons more than once in the next study."
         ]
+    often = counted(repeats.answers, "answer")
+    if found.counts.shares_screens:
+        often = f"{repeats.answers} times in all"
     said = [
         f"{counted(repeats.comparisons, 'comparison')} {were(repeats.comparisons)} asked more than "
-        f"once ({counted(repeats.answers, 'answer')}); {repeats.contradicted} of them "
-        f"{were(repeats.contradicted)} answered both ways."
+        f"once ({often}); {repeats.contradicted} of them {were(repeats.contradicted)} answered "
+        "both ways."
     ]
     kinds = (
         ("within one observer", repeats.within),
@@ -289,10 +298,11 @@ def _about_repeats(found: AnswerCheck) -> list[str]:
             "On comparisons that one observer answered more than once: "
             f"{percent(same.rate)} between observers."
         )
-    return said + _about_ceilings(repeats, found.counts.observers)
+    return said + _about_ceilings(repeats, found.counts)
 
 
-def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
+def _about_ceilings(repeats: Repeats, counts: Counts) -> list[str]:
+    observers = counts.observers
     if repeats.ceiling is None:
         return [
             "These are too few to estimate the noise ceiling: ask more comparisons more than once."
@@ -300,7 +310,8 @@ def _about_ceilings(repeats: Repeats, observers: int | None) -> list[str]:
     which = "of this observer" if observers == 1 else "that does not know who answers"
     said = [
         f"Noise ceiling: a model {which} can predict at most {_accuracy(repeats.ceiling)} of the "
-        "answers to comparisons like the repeated ones."
+        f"answers to {'single ' if counts.shares_screens else ''}comparisons like the repeated "
+        "ones."
     ]
     if repeats.within is None or observers == 1:
         return said
@@ -327,7 +338,7 @@ def _about_observers(found: AnswerCheck) -> list[str]:
     if not math.isnan(found.typical):
         said.append(
             f"For the typical observer, a map of the others' answers predicts "
-            f"{percent(found.typical)} of the answers correctly (50 % for guessing)."
+            f"{percent(found.typical)} of the {found.counts.word}s correctly (50 % for guessing)."
         )
         if found.ceiling is not None and found.typical > found.ceiling.accuracy:
             said.append(
@@ -468,10 +479,10 @@ def _about_the_unclear(found: AnswerCheck) -> list[str]:
 # --- words ------------------------------------------------------------------------------------
 
 
-def _range(spread: Spread) -> str:
+def _range(spread: Spread, word: str) -> str:
     if spread.least == spread.most:
-        return counted(round(spread.most), "answer")
-    return f"{spread.least:.0f} to {spread.most:.0f} answers (median {spread.median:g})"
+        return counted(round(spread.most), word)
+    return f"{spread.least:.0f} to {spread.most:.0f} {word}s (median {spread.median:g})"
 
 
 def _accuracy(ceiling: NoiseCeiling) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
 from tercet.answers.questions import pair_codes
 from tercet.answers.repeats import Prepared, tally
 from tercet.answers.triplets import Triplets
@@ -40,7 +42,7 @@ class Counts(NamedTuple):
     Attributes
     ----------
     answers : int
-        Weighted rows count as several.
+        Weighted rows count as several; if screens are shared, the comparisons within them.
     comparisons : int
         Distinct questions, whichever way they were answered.
     objects : int
@@ -52,6 +54,8 @@ class Counts(NamedTuple):
     rarest : tuple of str or int
         The objects in the fewest answers, by name or number, rarest first.
     per_observer : Spread or None
+    shares_screens : bool
+        Whether a screen has several comparisons, which are one choice.
     """
 
     answers: int
@@ -62,12 +66,18 @@ class Counts(NamedTuple):
     per_object: Spread
     rarest: tuple[str | int, ...]
     per_observer: Spread | None
+    shares_screens: bool = False
+
+    @property
+    def word(self) -> str:
+        """What is counted: answers, or the comparisons within choices."""
+        return "comparison" if self.shares_screens else "answer"
 
 
 def count_answers(prepared: Prepared) -> Counts:
     """Count answers, comparisons, objects, observers and screens."""
     triplets, votes = prepared.triplets, prepared.votes
-    names, screens, observer = triplets.names, triplets.screens, prepared.observer
+    names, observer = triplets.names, prepared.observer
     mentioned = mentions(triplets, votes)
     rarest = np.argsort(mentioned, kind="stable")[:LISTED].tolist()
     return Counts(
@@ -75,12 +85,13 @@ def count_answers(prepared: Prepared) -> Counts:
         comparisons=int(prepared.question.max()) + 1,
         objects=triplets.n_objects,
         observers=None if observer is None else len(prepared.labels),
-        screens=None if screens is None else len(np.unique(screens)),
+        screens=None if triplets.screens is None else int(triplets.number_screens().max()) + 1,
         per_object=spread(mentioned),
         rarest=tuple(rarest if names is None else (names[i] for i in rarest)),
         per_observer=None
         if observer is None
         else spread(tally(observer, votes, len(prepared.labels))),
+        shares_screens=triplets.shares_screens,
     )
 
 
@@ -104,11 +115,16 @@ def count_copies(triplets: Triplets) -> int:
     return half if twice else 0
 
 
-def mentions(triplets: Triplets, votes: Index) -> Index:
-    """How many answers mention each object, (n,); twice in one row counts once."""
-    rows = np.sort(triplets.array, axis=1)
+def mentions(answers: Answers, votes: Index) -> Index:
+    """How many answers mention each object, (n,); twice in one answer counts once."""
+    n = answers.n_objects
+    if isinstance(answers, Choices):
+        choice = np.repeat(np.arange(len(answers)), 2 * answers.n_alternatives)
+        row, mentioned = np.divmod(np.unique(choice * n + answers.pairs.ravel()), n)
+        return tally(mentioned, votes[row], n)
+    rows = np.sort(answers.array, axis=1)
     fresh = np.diff(rows, axis=1, prepend=-1) > 0
-    return tally(rows[fresh], np.repeat(votes, fresh.sum(axis=1)), triplets.n_objects)
+    return tally(rows[fresh], np.repeat(votes, fresh.sum(axis=1)), n)
 
 
 def spread(values: NDArray[Any]) -> Spread:
@@ -208,7 +224,7 @@ def _find_contested(
     """Answers to comparisons that several observers answered, and not all alike."""
     rows = rng.permutation(np.flatnonzero(~left_out[observer]))
     if prepared.triplets.screens is not None:
-        rows = rows[np.unique(prepared.triplets.screens[rows], return_index=True)[1]]
+        rows = rows[np.unique(prepared.triplets.number_screens()[rows], return_index=True)[1]]
     question, votes, first = prepared.question[rows], prepared.votes[rows], prepared.first[rows]
     size = int(prepared.question.max()) + 1
     total, near = np.bincount(question, votes, size), np.bincount(question, votes * first, size)
