@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
         help="a map with error bars from Bayesian inference (recommended)",
         description=(
             "Draw maps from the posterior. The recommended model is the default: Shepard's law, "
-            "whose exponent gamma and lapse rate (the share of answers given at random) are learned "
+            "whose exponent gamma and lapse rate (the share of random answers) are learned "
             "from the answers. The answers of one screen are one choice. The convergence of the "
             "chains is checked."
         ),
