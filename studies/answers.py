@@ -14,8 +14,10 @@ import numpy as np
 from benchmarks.data import load_from
 
 from tercet import datasets
+from tercet.answers.choices import Choices, as_answers
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets
-from tercet.arrays import Floats, Index
+from tercet.arrays import Index
 
 
 class People(NamedTuple):
@@ -88,18 +90,17 @@ def _one_of_each_screen(triplets: Triplets) -> Index:
     return triplets.array[order[first]]
 
 
-# --- all answers of a set, with their screens ---------------------------------------------------
+# --- all answers of a set, those of a screen as one choice --------------------------------------
 
 
-class Choices(NamedTuple):
+class Held(NamedTuple):
     """Answers, and what has to be held out together."""
 
-    triplets: Triplets
+    answers: Answers
     units: Index  # (m,) from 0: the same objects were shown
-    shares: Floats  # (m,) of a choice: one row's part of its screen, or the votes for it
 
-    def part(self, fold: int, n_folds: int, most: int) -> tuple[Choices, Choices]:
-        """Training answers, whole units of ``most`` rows in all, and those of a fold of units."""
+    def part(self, fold: int, n_folds: int, most: int) -> tuple[Held, Held]:
+        """Training answers, whole units of ``most`` in all, and the answers of a fold of units."""
         order = np.random.default_rng(5).permutation(int(self.units.max()) + 1)
         place = np.argsort(order)[self.units]  # the same for all candidates, sizes and dimensions
         rows = np.flatnonzero(place % n_folds != fold)
@@ -108,24 +109,23 @@ class Choices(NamedTuple):
             rows = rows[place[rows] < place[rows[most]]]
         return self._of(rows), self._of(np.flatnonzero(place % n_folds == fold))
 
-    def _of(self, rows: Index) -> Choices:
+    def _of(self, rows: Index) -> Held:
         units = np.unique(self.units[rows], return_inverse=True)[1]
-        return Choices(self.triplets[rows], units, self.shares[rows])
+        return Held(self.answers[rows], units)
 
 
 @cache
-def choices(folder: Path, name: str) -> Choices:
+def every_answer(folder: Path, name: str) -> Held:
     """All answers of a set of `SETS`."""
-    triplets = SETS[name](folder)
-    screens = np.arange(len(triplets)) if triplets.screens is None else triplets.screens
-    screen = np.unique(screens, return_inverse=True)[1]
-    shown: list[set[int]] = [set() for _ in range(int(screen.max()) + 1)]
-    for number, row in zip(screen, triplets.array.tolist(), strict=True):
-        shown[number].update(row)
+    answers = as_answers(SETS[name](folder))
+    if isinstance(answers, Choices):
+        sizes, objects = answers.n_alternatives, answers.pairs
+    else:
+        sizes, objects = np.ones(len(answers), dtype=np.int64), answers.array
+    shown = np.split(objects, np.cumsum(sizes)[:-1])
     known: dict[frozenset[int], int] = {}
-    unit = np.array([known.setdefault(frozenset(objects), len(known)) for objects in shown])
-    votes = np.ones(len(triplets)) if triplets.votes is None else triplets.votes
-    return Choices(triplets, unit[screen], votes / np.bincount(screen)[screen])
+    units = [known.setdefault(frozenset(part.ravel().tolist()), len(known)) for part in shown]
+    return Held(answers, np.array(units))
 
 
 def _rankings(folder: Path) -> Triplets:

@@ -7,21 +7,23 @@ from typing import NamedTuple
 import numpy as np
 from benchmarks.data import HOW_TO_FIND, find_data
 
-from studies.answers import SETS, choices
+from studies.answers import SETS, every_answer
 from studies.cells import Cell, Result, collect
 from studies.methods import QUIET, health
 from studies.report import NONE, Goal, Section, Table, short, with_error
 from studies.setting import Setting
+from tercet.answers.either import weights_of
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, STE, Shepard
+from tercet.held_out import held_out
+from tercet.metrics import tabulate_confidence
 from tercet.posterior import Posterior
 
-VERSION = 1  # raise it when changes in tercet affect what is measured here
-FOLDS, QUICK_FOLDS = 5, 1
-MOST = 6000  # rows to learn from
-# Where a screen has many rows, or objects are many.
-MORE = {"food100": 20_000, "jvlab_s7": 12_000, "things_oddoneout": 80_000}
+VERSION = 2  # raise it when changes in tercet affect what is measured here
+FOLDS, USED, QUICK_USED = 5, 2, 1  # folds, and how many of them are predicted
+MOST = 6000  # answers to learn from
+MORE = {"food100": 1500, "things_oddoneout": 30_000}  # long screens, or many objects
 DIMENSIONS = (1, 2, 3)
 ON_A_LINE = ("salmon_eggs", "transparency")  # few answers about few objects
 ONE_FOLD = ("things_oddoneout",)  # of many units
@@ -50,16 +52,18 @@ def measure(people: str, d: int, fold: int, candidate: str) -> Result:
     """Learn from some answers; loss and number of choices of every held-out unit."""
     folder = find_data()
     assert folder is not None
-    train, test = choices(folder, people).part(fold, FOLDS, MORE.get(people, MOST))
+    train, test = every_answer(folder, people).part(fold, FOLDS, MORE.get(people, MOST))
     model, learn = CANDIDATES[candidate]
     maker = Posterior(model(d), learn=learn, random_state=fold, **SHORT, **QUIET)
-    ensemble = maker.fit(train.triplets).ensemble_
-    p = ensemble.answer_probability(test.triplets)
+    ensemble = maker.fit(train.answers).ensemble_
+    found = held_out(ensemble, test.answers, test.units, jointly=False)
+    weights = weights_of(test.answers)
     return {
-        "losses": np.bincount(test.units, -test.shares * np.log(p)).round(7).tolist(),
-        "sizes": np.bincount(test.units, test.shares).round(7).tolist(),
-        "wrong": float(test.shares @ (p < 0.5) / test.shares.sum()),
-        "rows": len(train.triplets),
+        "losses": (-found.log_density).round(7).tolist(),
+        "sizes": np.bincount(test.units, weights).round(7).tolist(),
+        "wrong": 1.0 - float(np.average(found.right, weights=weights)),
+        "calibration": tabulate_confidence(found.confidence, found.right, least=0.0).error,
+        "rows": len(train.answers),
         "parameters": {name: _spread(ensemble.parameters[name]) for name in learn},
         "about": health(maker),
     }
@@ -75,7 +79,7 @@ def run(setting: Setting) -> Section:
     if find_data() is None:
         section.parts.append(HOW_TO_FIND.replace("case", "study"))
         return section
-    folds = setting.choose(FOLDS, QUICK_FOLDS)
+    folds = setting.choose(USED, QUICK_USED)
     keys = [
         (people, d, fold, candidate)
         for fold in range(folds)
@@ -171,7 +175,7 @@ def _explanation(folds: int) -> str:
     return (
         f"{folds} of {FOLDS} folds of units; a unit is all answers about the same objects shown "
         f"together. Posteriors of {SHORT['n_chains']} chains of {SHORT['n_samples']} draws learn "
-        f"from whole units of the other folds, {MOST} rows at most ({more}). A screen counts as "
-        "one choice, whose loss is the mean over its triplets, each predicted on its own; a vote "
-        f"is a choice. {', '.join(ONE_FOLD)}: one fold."
+        f"from whole units of the other folds, {MOST} answers at most ({more}). The answers of a "
+        "screen are one choice, of which the whole outcome is predicted; a vote is a choice. "
+        f"{', '.join(ONE_FOLD)}: one fold."
     )
