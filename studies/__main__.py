@@ -16,6 +16,7 @@ from studies import (
     dimension,
     human,
     kills,
+    models,
     ranks,
     recommended,
 )
@@ -27,6 +28,7 @@ UNCERTAINTIES = {
     "coverage": coverage.run,
     "recommended": recommended.run,
     "human": human.run,
+    "models": models.run,
     "sbc": ranks.run,
 }
 USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}

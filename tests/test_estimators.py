@@ -249,6 +249,7 @@ def test_impossible_parameters_are_named(parameters, words):
         (tc.TSTE(2, alpha=-1.0), "alpha"),
         (tc.CKL(2, mu=-1.0), "mu"),
         (tc.CKL(2, exponent=0.0), "exponent"),
+        (tc.Shepard(2, gamma=0.0), "gamma"),
         (tc.SOE(2, margin=0.0), "margin"),
         (tc.GNMDS(2, C=0.0), "C"),
     ],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tercet.bootstrap import Bootstrap
     from tercet.ensemble import Ensemble
     from tercet.errors import DataWarning, InputError, SeparableWarning, TercetError
-    from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE
+    from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE, Shepard
     from tercet.held_out import predict_held_out
     from tercet.io import open_triplets, read_answers, read_file, read_triplets, write_triplets
     from tercet.metrics import risk_coverage
@@ -52,6 +52,7 @@ _HOMES = {
     "SOE": "estimators",
     "STE": "estimators",
     "SeparableWarning": "errors",
+    "Shepard": "estimators",
     "StreamedTriplets": "answers.streams",
     "TSTE": "estimators",
     "TercetError": "errors",
@@ -103,6 +104,7 @@ __all__ = [
     "NormalPrior",
     "Posterior",
     "SeparableWarning",
+    "Shepard",
     "StreamedTriplets",
     "TercetError",
     "Triplets",

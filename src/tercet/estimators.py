@@ -1,4 +1,4 @@
-"""Models as scikit-learn estimators: the five of the paper, and any that is added to them."""
+"""Models as scikit-learn estimators: the paper's, Shepard's, and any that is added to them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,22 @@ from tercet.engine.problem import Problem, take_rows
 from tercet.engine.sdp import points_from_kernel, solve_kernel
 from tercet.engine.search import Fit, Objective, Rows, Seeds, Solver, share
 from tercet.errors import InputError
-from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel, known_models
+from tercet.models import (
+    CKLModel,
+    GNMDSModel,
+    Model,
+    ShepardModel,
+    SOEModel,
+    STEModel,
+    TSTEModel,
+    known_models,
+)
 from tercet.models.base import POSITIVE
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed
 from tercet.running.threads import one_blas_thread
 
-__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
+__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "Shepard"]
 
 
 class STE(Embedder):
@@ -149,6 +158,51 @@ class CKL(Embedder):
         )
         self.mu = mu
         self.exponent = exponent
+
+
+class Shepard(Embedder):
+    """Embedding by Shepard's law: similarity is exp(-distance**gamma) (Shepard 1987).
+
+    With gamma = 1 the log-odds of an answer are the difference of the two distances, as in
+    difference scaling (Maloney & Yang 2003).
+
+    Parameters
+    ----------
+    gamma : float
+        Exponent of the distances; 2 is STE. Smaller ones give more weight to small distances.
+    n_components, n_objects, penalty, start, n_init, max_iter, tol, device,
+    random_state
+        As in `STE`.
+    """
+
+    model_class = ShepardModel
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        gamma: float = 1.0,
+        n_objects: int | None = None,
+        penalty: float = 0.0,
+        start: str = "spectral",
+        n_init: int | str = "auto",
+        max_iter: int = 2000,
+        tol: float = 1e-9,
+        device: str = "cpu",
+        random_state: Seed = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_objects=n_objects,
+            penalty=penalty,
+            start=start,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            device=device,
+            random_state=random_state,
+        )
+        self.gamma = gamma
 
 
 class SOE(Embedder):

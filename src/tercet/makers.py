@@ -76,7 +76,7 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
     checkpoint: PathLike | None
 
     def predict_proba(self, Q: Any) -> Floats:
-        """Probability (m, 2) that the next person answers "far" and "near", for STE, TSTE, CKL."""
+        """Probability (m, 2) that the next person answers "far" and "near"; not of a loss."""
         check_is_fitted(self, "ensemble_")
         near = self.ensemble_.answer_probability(Q)
         return np.stack([1.0 - near, near], axis=1)

@@ -19,6 +19,7 @@ from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.metrics import squared_distances
+from tercet.models import ANY_PROBABILITY
 from tercet.models.base import Model
 from tercet.models.luce import draw_outcomes
 from tercet.running.memory import need_memory
@@ -202,7 +203,7 @@ def answers_from_model(
     else:
         raise InputError(
             f"{type(model).__name__} gives no probability of an answer; use a model that does, "
-            "such as STE, t-STE or CKL, or a function of two arrays of squared distances."
+            f"such as {ANY_PROBABILITY}, or a function of two arrays of squared distances."
         )
     if p.shape != (len(rows),) or not ((p >= 0) & (p <= 1)).all():
         raise InputError("a model must give one probability in [0, 1] for every comparison.")

@@ -9,7 +9,7 @@ from scipy import special
 from tercet.accelerator import target as accelerator
 from tercet.accelerator.target import energies, gradients, sum_out, wright_omega
 from tercet.answers.triplets import Triplets
-from tercet.models import CKLModel, STEModel, TSTEModel
+from tercet.models import CKLModel, ShepardModel, STEModel, TSTEModel
 from tercet.posterior import variance
 from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.priors import NormalPrior, check_learn
@@ -27,6 +27,8 @@ CASES = [
     (CKLModel(), ()),
     (CKLModel(0.1, exponent=1.5), ("mu",)),
     (CKLModel(), ("lapse", "exponent", "mu")),
+    (ShepardModel(1.3), ()),
+    (ShepardModel(), ("gamma", "lapse")),
 ]
 
 
@@ -115,9 +117,13 @@ def test_quadruplets_and_objects_that_nobody_asked_about():
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_the_gradient_is_that_of_the_energy(learned):
+@pytest.mark.parametrize(
+    ("model", "learn"),
+    [(CKLModel(), ("lapse", "exponent", "mu")), (ShepardModel(), ("lapse", "gamma"))],
+)
+def test_the_gradient_is_that_of_the_energy(model, learn, learned):
     """By JAX's own differentiation."""
-    target = make_target(CKLModel(), 2, ("lapse", "exponent", "mu"), learned=learned, block=BLOCK)
+    target = make_target(model, 2, learn, learned=learned, block=BLOCK)
     form, data = convert(target, 2, "float64")
     Y, eta = map(jnp.asarray, place(target))
     expected = jax.grad(lambda *at: energies(form, data, *at).sum(), (0, 1))(Y, eta)

@@ -27,6 +27,7 @@ ESTIMATORS = {
     "STE on a line": tc.STE(1, n_init=3, **MAP),
     "TSTE": tc.TSTE(2, **MAP),
     "CKL": tc.CKL(2, **MAP),
+    "Shepard": tc.Shepard(2, **MAP),
     "SOE": tc.SOE(2, n_init=2),
     "GNMDS": tc.GNMDS(2, tol=1e-2),
     "GNMDS, direct": tc.GNMDS(2, direct=True),
@@ -472,7 +473,7 @@ def test_screens_drawn_answer_by_answer_are_warned_about():
         ({"parametric": True, "replace": True}, "omit fraction, replace and unit"),
         ({"parametric": True, "unit": "screen"}, "omit fraction, replace and unit"),
         ({"parametric": True, "estimator": tc.STE(2)}, r"such as STE\(2, penalty=1/30\)"),
-        ({"parametric": True, "estimator": tc.SOE(2)}, r"SOE has none; use STE\(2, penalty=1/30\)"),
+        ({"parametric": True, "estimator": tc.SOE(2)}, r"SOE has none; use .* STE\(2, pen"),
         ({"warm_start": True, "estimator": tc.GNMDS(2)}, "direct=True for a warm start"),
     ],
 )

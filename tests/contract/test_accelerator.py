@@ -19,14 +19,14 @@ from tercet.engine.kernels import code_of
 from tercet.engine.problem import build_problem
 from tercet.engine.search import Descent, Objective, Options, evaluate
 from tercet.engine.starts import spectral_start
-from tercet.models import CKLModel, GNMDSModel, STEModel, known_models
+from tercet.models import CKLModel, GNMDSModel, ShepardModel, STEModel, known_models
 
 jax = pytest.importorskip("jax")
 
 from tercet.accelerator import solver as solver_module  # noqa: E402
 from tercet.accelerator.forms import Loss, choose_shape, rows_of, value_and_gradient  # noqa: E402
 from tercet.accelerator.solver import OnDevice, load_batch  # noqa: E402
-from tercet.accelerator.twins import model_loss  # noqa: E402
+from tercet.accelerator.twins import log_similarity, model_loss  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -34,8 +34,10 @@ N, M = 40, 3000
 MODELS = [
     *(kind() for kind in known_models().values()),
     CKLModel(mu=0.0, exponent=1.5),
+    ShepardModel(gamma=1.7),
     GNMDSModel(smoothing=0.3),
 ]
+SIMILARITIES = [model for model in MODELS if model.is_probability]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -76,6 +78,29 @@ def test_models_are_the_compiled_ones(model, dtype, tolerance):
     for ours, theirs in zip(found, expected, strict=True):
         finite = np.abs(theirs) < 1e6  # a slope at distance zero is as large as it may be
         assert_allclose(np.asarray(ours)[finite], theirs[finite], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("model", SIMILARITIES, ids=repr)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 2e-6)])
+def test_similarities_are_the_compiled_ones(model, dtype, tolerance):
+    """Their slopes too, by JAX's own differentiation, and where two points meet."""
+    squared = np.append(0.0, np.random.default_rng(0).exponential(size=500))
+    expected = model.log_similarity(squared, 3)
+    with computing_on(find_device("gpu")):
+
+        def log_s(at):
+            return log_similarity(code_of(model), *model.constants(3), at)
+
+        at = jax.numpy.asarray(squared, dtype)
+        found = log_s(at), jax.vmap(jax.grad(log_s))(at)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.isfinite(np.asarray(ours)).all()
+        assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_a_loss_has_no_similarity():
+    with pytest.raises(tc.InputError, match="SOE has no JAX version"):
+        log_similarity(code_of(tc.SOE(2).model()), 0.1, 0.0, np.zeros(2))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

@@ -125,7 +125,7 @@ def test_pickles(estimator):
 def test_the_model_is_at_hand(estimator):
     model = estimator.model()
     assert isinstance(model, Model)
-    assert model.is_probability == isinstance(estimator, tc.STE | tc.TSTE | tc.CKL)
+    assert model.is_probability == isinstance(estimator, tc.STE | tc.TSTE | tc.CKL | tc.Shepard)
 
 
 def test_warm_starts(estimator):

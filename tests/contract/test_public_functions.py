@@ -64,6 +64,7 @@ TAKERS = {
     "SOE": lambda given, _: tc.SOE(2, max_iter=5, random_state=0).fit(given).score(given),
     "STE": lambda given, _: tc.STE(2, max_iter=5, random_state=0).fit(given).score(given),
     "SeparableWarning": None,
+    "Shepard": lambda given, _: tc.Shepard(2, max_iter=5, random_state=0).fit(given).score(given),
     "StreamedTriplets": None,
     "TSTE": lambda given, _: tc.TSTE(2, max_iter=5, random_state=0).fit(given).score(given),
     "TercetError": None,

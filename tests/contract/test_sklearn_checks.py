@@ -45,7 +45,15 @@ NOT_APPLICABLE = {
 }
 
 ROWS = all_comparisons(5)
-ESTIMATORS = [tc.STE(), tc.TSTE(), tc.CKL(), tc.SOE(), tc.GNMDS(), tc.GNMDS(direct=True)]
+ESTIMATORS = [
+    tc.STE(),
+    tc.TSTE(),
+    tc.CKL(),
+    tc.Shepard(),
+    tc.SOE(),
+    tc.GNMDS(),
+    tc.GNMDS(direct=True),
+]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::tercet.errors.DataWarning"),

@@ -9,7 +9,7 @@ from tercet.engine.chunks import loss_in_chunks
 from tercet.engine.kernels import BLOCK, code_of, edge_lengths, edge_loss, edge_weights
 from tercet.engine.problem import build_problem
 from tercet.engine.search import Objective, evaluate
-from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+from tercet.models import CKLModel, GNMDSModel, ShepardModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import random_comparisons
 
 MODELS = [
@@ -17,6 +17,8 @@ MODELS = [
     TSTEModel(),
     CKLModel(),
     CKLModel(0.1, exponent=1.5),
+    ShepardModel(),
+    ShepardModel(1.6),
     GNMDSModel(smoothing=0.5),
     SOEModel(0.5),
 ]

@@ -18,7 +18,7 @@ from tercet.engine.search import (
 )
 from tercet.engine.starts import random_start, spectral_start
 from tercet.metrics import triplet_error
-from tercet.models import CKLModel, GNMDSModel, SOEModel, STEModel, TSTEModel
+from tercet.models import CKLModel, GNMDSModel, ShepardModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import gaussian_mixture, noisy_triplets, true_triplets
 
 MAP = 1 / 30  # the penalty of a Gaussian prior of variance 15
@@ -27,10 +27,11 @@ MODELS = [
     TSTEModel(),
     CKLModel(),
     CKLModel(exponent=1.5),
+    ShepardModel(),
     GNMDSModel(smoothing=0.1),
     SOEModel(),
 ]
-SMOOTH = MODELS[:5]  # distances themselves, as in SOE, have a corner where two points meet
+SMOOTH = MODELS[:-1]  # distances themselves, as in SOE, have a corner where two points meet
 
 
 def world(n=15, m=400, noise=0.3, seed=0, d=2):

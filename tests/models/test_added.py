@@ -1,7 +1,6 @@
-"""Adding a model takes its file, its line and its twin: proved on a copy of the package.
+"""Adding a model takes its file, its line and its twins: proved on a copy of the package.
 
-The model is Shepard's law of generalisation, exp(-d**exponent) with unsquared distances by default,
-which tercet does not ship.
+The model is a power law, s = (1 + d**2)**(-exponent/2), which tercet does not ship.
 """
 
 import json
@@ -18,53 +17,63 @@ import tercet
 pytestmark = pytest.mark.slow  # compiles the engine anew
 
 FILE = '''
-"""Shepard's law (1987): similarity falls with exp(-d**exponent)."""
+"""A similarity with tails as heavy as its exponent is small."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tercet.compiled import exp, jit, log, softplus
-from tercet.models.base import POSITIVE, POWER, TINY, Learned, Model, Parameter
+from tercet.models.base import POSITIVE, POWER_OF_SUM, Learned, Model, Parameter
 
 
 @jit
-def shepard(p, q, near, far, loss, d_near, d_far):
-    """-log p_ijl = log(1 + exp(near**(q/2) - far**(q/2)))."""
+def power_law(p, q, near, far, loss, d_near, d_far):
+    """-log p_ijl = log(1 + ((p + near) / (p + far))**(q/2))."""
     for t in range(near.size):
-        x, y = max(near[t], TINY), max(far[t], TINY)
-        a, b = exp(0.5 * q * log(x)), exp(0.5 * q * log(y))
-        loss[t], slope = softplus(a - b)
-        d_near[t] = 0.5 * q * slope * a / x
-        d_far[t] = -0.5 * q * slope * b / y
+        a, b = p + near[t], p + far[t]
+        loss[t], slope = softplus(0.5 * q * log(a / b))
+        d_near[t] = 0.5 * q * slope / a
+        d_far[t] = -0.5 * q * slope / b
+
+
+@jit
+def power_law_similarity(p, q, squared, log_s, slope):
+    """Log s = -q/2 log(p + squared)."""
+    for t in range(squared.size):
+        log_s[t] = -0.5 * q * log(p + squared[t])
+        slope[t] = -0.5 * q / (p + squared[t])
 
 
 @dataclass(frozen=True)
-class ShepardModel(Model):
-    """p_ijl = exp(-d_ij**exponent) / (exp(-d_ij**exponent) + exp(-d_il**exponent))."""
+class PowerLawModel(Model):
+    """s = (1 + squared distance)**(-exponent / 2)."""
 
     exponent: float = 1.0
 
-    kernel = shepard
+    kernel = power_law
+    similarity = power_law_similarity
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "exponent": Parameter(POSITIVE, Learned(POWER, prior=(1.0, 0.5)))
+        "exponent": Parameter(POSITIVE, Learned(POWER_OF_SUM, prior=(1.0, 0.5)))
     }
-    floor = math.log(2.0)
 
     def constants(self, n_components):
-        """Return the exponent."""
-        return 0.0, self.exponent
+        """Return one and the exponent."""
+        return 1.0, self.exponent
 '''
-LINE = '    "Shepard": "shepard",\n'
-TWIN = """
+LINE = '    "PowerLaw": "power_law",\n'
+TWINS = """
 
-@_loss_of("Shepard")
-def _shepard(p, q, near, far):
-    x, y = jnp.maximum(near, TINY), jnp.maximum(far, TINY)
-    a, b = x ** (0.5 * q), y ** (0.5 * q)
-    loss, slope = _softplus(a - b)
-    return loss, 0.5 * q * slope * a / x, -0.5 * q * slope * b / y
+@_loss_of("PowerLaw")
+def _power_law(p, q, near, far):
+    a, b = p + near, p + far
+    loss, slope = _softplus(0.5 * q * jnp.log(a / b))
+    return loss, 0.5 * q * slope / a, -0.5 * q * slope / b
+
+
+@_similarity_of("PowerLaw")
+def _power_law_similarity(p, q, squared):
+    return -0.5 * q * jnp.log(p + squared)
 """
 USE = """
 import contextlib, io, json, pickle, sys, warnings
@@ -74,8 +83,8 @@ import tercet as tc
 from tercet.cli import main
 from tercet.engine.search import Objective, evaluate
 from tercet.engine.problem import build_problem
-from tercet.estimators import Shepard
-from tercet.models import ShepardModel
+from tercet.estimators import PowerLaw
+from tercet.models import PowerLawModel
 
 warnings.simplefilter("ignore")
 found = {"package": tc.__file__}
@@ -83,13 +92,13 @@ truth, _ = tc.simulate.gaussian_mixture(12, random_state=0)
 answers = tc.simulate.noisy_triplets(truth, 400, noise=0.3, random_state=0)
 
 # the compiled engine: the loss, and its gradient against central differences
-objective = Objective(ShepardModel(1.3), 2, 0.1)
+objective = Objective(PowerLawModel(1.3), 2, 0.1)
 for use_edges in (True, False):
     problem = build_problem(answers.array, 12, use_edges=use_edges)
     loss, gradient = evaluate(objective, problem, truth)
     i, j, l = answers.array.T
-    near, far = (np.linalg.norm(truth[i] - truth[k], axis=1) for k in (j, l))
-    formula = np.log1p(np.exp(near**1.3 - far**1.3)).sum() + 0.1 * np.sum(truth**2)
+    s_near, s_far = ((1 + np.sum((truth[i] - truth[k]) ** 2, axis=1)) ** -0.65 for k in (j, l))
+    formula = -np.log(s_near / (s_near + s_far)).sum() + 0.1 * np.sum(truth**2)
     step = np.zeros_like(truth)
     step[3, 1] = 1e-6
     sides = [evaluate(objective, problem, truth + sign * step)[0] for sign in (1, -1)]
@@ -97,13 +106,13 @@ for use_edges in (True, False):
     found[f"edges {use_edges}"] = [loss, formula, gradient[3, 1], slope]
 
 # the estimator: its parameters, fit, copies
-estimator = Shepard(2, exponent=1.5, penalty=1 / 30, random_state=0)
+estimator = PowerLaw(2, exponent=1.5, penalty=1 / 30, random_state=0)
 found["parameters"] = sorted(estimator.get_params())
 found["copies"] = [repr(clone(estimator)), repr(pickle.loads(pickle.dumps(estimator)))]
 found["score"] = estimator.fit(answers).score(answers)
 found["model"] = repr(estimator.model())
 try:
-    Shepard(2, exponent=-1.0).fit(answers)
+    PowerLaw(2, exponent=-1.0).fit(answers)
 except tc.InputError as error:
     found["refused"] = str(error)
 
@@ -111,7 +120,7 @@ except tc.InputError as error:
 boot = tc.Bootstrap(estimator, n_samples=4, random_state=0, progress=False).fit(answers).ensemble_
 found["bootstrap"] = [len(boot), repr(boot.model)]
 maker = tc.Posterior(
-    Shepard(2), learn=("exponent", "lapse"), n_samples=60, n_chains=2, warmup=90, random_state=0,
+    PowerLaw(2), learn=("exponent", "lapse"), n_samples=60, n_chains=2, warmup=90, random_state=0,
     progress=False,
 )
 drawn = maker.fit(answers).ensemble_
@@ -122,33 +131,35 @@ row = answers.array[:1]
 p = again.answer_probability(row)[0]
 a, b, c = row[0]
 X, q, lapse = drawn.samples, drawn.parameters["exponent"], drawn.parameters["lapse"]
-near, far = (np.linalg.norm(X[:, a] - X[:, k], axis=1) ** q for k in (b, c))
-found["answer"] = [p, np.mean(lapse / 2 + (1 - lapse) / (1 + np.exp(near - far)))]
+s_near, s_far = ((1 + np.sum((X[:, a] - X[:, k]) ** 2, axis=1)) ** (-q / 2) for k in (b, c))
+found["answer"] = [p, np.mean(lapse / 2 + (1 - lapse) * s_near / (s_near + s_far))]
 found["exponents"] = [float(q.min()), float(q.max())]
 found["accuracy"] = float(np.mean(again.answer_probability(answers.array) > 0.5))
 
 # the command line
 tc.write_triplets(answers, sys.argv[2])
 with contextlib.redirect_stdout(io.StringIO()) as printed:
-    found["command"] = main(["fit", sys.argv[2], "--model", "shepard", "--json"])
+    found["command"] = main(["fit", sys.argv[2], "--model", "powerlaw", "--json"])
 found["commanded"] = json.loads(printed.getvalue())["model"]
 for command in ("fit", "posterior"):
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
         main([command, "--help"])
-    found[f"{command} knows it"] = "shepard" in printed.getvalue()
+    found[f"{command} knows it"] = "powerlaw" in printed.getvalue()
 print(json.dumps(found))
 """
 ON_DEVICE = """
 import json
 import jax, numpy as np
-from tercet.accelerator.twins import model_loss
+from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.engine.kernels import code_of
-from tercet.models import ShepardModel
+from tercet.models import PowerLawModel
 jax.config.update("jax_enable_x64", True)
 near, far = np.random.default_rng(0).exponential(size=(2, 50))
-model = ShepardModel(1.3)
-theirs = model_loss(code_of(model), *model.constants(2), jax.numpy.asarray(near), far)
-print(json.dumps([float(np.abs(a - b).max()) for a, b in zip(theirs, model.loss(near, far))]))
+model = PowerLawModel(1.3)
+known = code_of(model), *model.constants(2), jax.numpy.asarray(near)
+theirs = *model_loss(*known, far), log_similarity(*known)
+ours = *model.loss(near, far), model.log_similarity(near)[0]
+print(json.dumps([float(np.abs(a - b).max()) for a, b in zip(theirs, ours)]))
 """
 
 
@@ -159,13 +170,13 @@ def home(tmp_path_factory):
     package = home / "tercet"
     source = Path(tercet.__file__).parent
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "models" / "shepard.py").write_text(FILE)
+    (package / "models" / "power_law.py").write_text(FILE)
     known, twins = package / "models" / "__init__.py", package / "accelerator" / "twins.py"
     before = known.read_text()
     after = before.replace('    "CKL": "ckl",\n', f'    "CKL": "ckl",\n{LINE}')
     assert after.count("\n") == before.count("\n") + 1
     known.write_text(after)
-    twins.write_text(twins.read_text() + TWIN)
+    twins.write_text(twins.read_text() + TWINS)
     return home
 
 
@@ -184,7 +195,7 @@ def run(home, code, *arguments):
     return json.loads(done.stdout)
 
 
-def test_a_model_is_its_file_its_line_and_its_twin(home, tmp_path):
+def test_a_model_is_its_file_its_line_and_its_twins(home, tmp_path):
     found = run(home, USE, str(tmp_path / "map.npz"), str(tmp_path / "answers.csv"))
     assert Path(found["package"]).parent == home / "tercet"
     for form in ("edges True", "edges False"):
@@ -193,23 +204,23 @@ def test_a_model_is_its_file_its_line_and_its_twin(home, tmp_path):
         assert slope == pytest.approx(difference, rel=1e-6)
     assert {"exponent", "n_components", "penalty", "start", "device"} <= set(found["parameters"])
     assert set(found["copies"]) == {
-        "Shepard(exponent=1.5, penalty=0.03333333333333333, random_state=0)"
+        "PowerLaw(exponent=1.5, penalty=0.03333333333333333, random_state=0)"
     }
     assert found["score"] > 0.8
-    assert found["model"] == "ShepardModel(exponent=1.5)"
+    assert found["model"] == "PowerLawModel(exponent=1.5)"
     assert found["refused"] == "The parameter exponent must be a positive number, got -1.0."
-    assert found["bootstrap"] == [4, "ShepardModel(exponent=1.5)"]
-    assert found["kept"] == ["ShepardModel(exponent=1.0)", ["exponent", "lapse", "variance"]]
+    assert found["bootstrap"] == [4, "PowerLawModel(exponent=1.5)"]
+    assert found["kept"] == ["PowerLawModel(exponent=1.0)", ["exponent", "lapse", "variance"]]
     asked, formula = found["answer"]
     assert asked == pytest.approx(formula, rel=1e-9)
     least, most = found["exponents"]
     assert 0.0 < least < most
     assert found["accuracy"] > 0.8
-    assert (found["command"], found["commanded"]) == (0, "Shepard")
+    assert (found["command"], found["commanded"]) == (0, "PowerLaw")
     assert found["fit knows it"]
     assert found["posterior knows it"]
 
 
-def test_its_twin_is_the_compiled_one(home):
+def test_its_twins_are_the_compiled_ones(home):
     pytest.importorskip("jax")
     assert max(run(home, ON_DEVICE)) < 1e-12

@@ -1,4 +1,4 @@
-"""The five models of one comparison, against the formulas of the paper."""
+"""The models of one comparison and of two objects, against their formulas."""
 
 from dataclasses import fields
 
@@ -9,17 +9,20 @@ from tercet import estimators, models
 from tercet.engine.kernels import code_of
 from tercet.errors import InputError
 from tercet.models import (
+    ANY_PROBABILITY,
     FILES,
     LOSSES,
     PROBABILITIES,
     CKLModel,
     GNMDSModel,
+    ShepardModel,
     SOEModel,
     STEModel,
     TSTEModel,
     domains,
     known_models,
 )
+from tercet.models.shepard import CORNER
 from tercet.posterior.priors import check_learn
 
 LIKELIHOODS = [
@@ -31,6 +34,9 @@ LIKELIHOODS = [
     CKLModel(exponent=1.0),
     CKLModel(mu=0.3, exponent=0.7),
     CKLModel(mu=0.0, exponent=3.5),
+    ShepardModel(gamma=0.6),
+    ShepardModel(gamma=2.0),
+    ShepardModel(gamma=2.7),
 ]
 SLACKS = [
     *(known_models()[name]() for name in LOSSES),
@@ -80,6 +86,33 @@ def test_ckl_without_mu_does_not_see_the_scale():
     model = CKLModel(mu=0.0, exponent=1.3)
     same = model.log_prob(100 * NEAR, 100 * FAR)
     np.testing.assert_allclose(same, model.log_prob(NEAR, FAR), rtol=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 1.7])
+def test_shepards_similarity_decays_exponentially_with_the_distance(gamma):
+    """Shepard (1987): exp(-d), with distances rounded off where two points nearly meet."""
+    near, far = (np.sqrt(x + CORNER) for x in (NEAR, FAR))
+    p = np.exp(-(near**gamma)) / (np.exp(-(near**gamma)) + np.exp(-(far**gamma)))
+    np.testing.assert_allclose(ShepardModel(gamma).probability(NEAR, FAR), p, rtol=1e-12)
+    for rounded, squared in ((near, NEAR), (far, FAR)):
+        assert np.all(rounded - np.sqrt(squared) <= np.sqrt(CORNER))
+
+
+def test_shepards_law_with_squared_distances_is_ste():
+    """The rounding adds the same to both squared distances, which STE does not see."""
+    for ours, theirs in zip(
+        ShepardModel(2.0).loss(NEAR, FAR), STEModel().loss(NEAR, FAR), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-14)
+    log_s, slope = ShepardModel(2.0).log_similarity(NEAR)
+    np.testing.assert_allclose(log_s, -NEAR - CORNER, rtol=1e-12)
+    np.testing.assert_allclose(slope, -1.0, rtol=1e-12)
+
+
+def test_the_log_odds_of_shepards_law_are_a_difference_of_distances():
+    near, far = NEAR + 1.0, FAR + 1.0
+    p = ShepardModel().probability(near, far)
+    np.testing.assert_allclose(np.log(p / (1 - p)), np.sqrt(far) - np.sqrt(near), atol=1e-4)
 
 
 def test_gnmds_is_the_slack_of_the_margin_far_minus_near():
@@ -145,7 +178,36 @@ def test_losses_rise_with_near_and_fall_with_far(model):
     assert np.any(d_near > 0)
 
 
-# ---- probabilities
+# ---- similarities, and the probabilities that follow from them
+
+
+@pytest.mark.parametrize("model", LIKELIHOODS, ids=str)
+@pytest.mark.parametrize("d", [1, 4])
+def test_the_loss_follows_from_the_similarities(model, d):
+    """-log(s_near / (s_near + s_far)), and its derivatives (Luce 1959)."""
+    (near, slope_near), (far, slope_far) = (model.log_similarity(x, d) for x in (NEAR, FAR))
+    loss, d_near, d_far = model.loss(NEAR, FAR, d)
+    np.testing.assert_allclose(loss, np.logaddexp(near, far) - near, rtol=1e-11, atol=1e-13)
+    other = np.exp(far - np.logaddexp(near, far))  # the probability of the other answer
+    np.testing.assert_allclose(d_near, -other * slope_near, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(d_far, other * slope_far, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("model", LIKELIHOODS, ids=str)
+def test_slopes_of_similarities_match_central_differences(model):
+    x = np.append(NEAR[NEAR > 0.05], 1e6)
+    h = 1e-6 * x
+    above, below = (model.log_similarity(x + sign * h)[0] for sign in (1, -1))
+    slope = model.log_similarity(x)[1]
+    assert np.all(slope < 0)
+    np.testing.assert_allclose(slope, (above - below) / (2 * h), rtol=2e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", LIKELIHOODS, ids=str)
+def test_log_similarities_keep_the_shape_of_the_distances(model):
+    value, slope = model.log_similarity(NEAR[:6].reshape(2, 3))
+    assert value.shape == slope.shape == (2, 3)
+    np.testing.assert_array_equal(value.ravel(), model.log_similarity(NEAR[:6])[0])
 
 
 @pytest.mark.parametrize("model", LIKELIHOODS, ids=str)
@@ -159,8 +221,15 @@ def test_one_of_the_two_answers_is_given(model):
 @pytest.mark.parametrize("method", ["log_prob", "probability"])
 def test_a_loss_is_no_probability_and_says_what_is(model, method):
     name = "GNMDS" if isinstance(model, GNMDSModel) else "SOE"
-    with pytest.raises(InputError, match=f"^{name} is a loss, not a probability.*STE, TSTE or CKL"):
+    said = f"^{name} is a loss, not a probability.*such as STE or Shepard"
+    with pytest.raises(InputError, match=said):
         getattr(model, method)(NEAR, FAR)
+    with pytest.raises(InputError, match=said):
+        model.log_similarity(NEAR)
+
+
+def test_messages_name_every_model_that_is_a_probability():
+    assert ANY_PROBABILITY == "STE, TSTE, CKL or Shepard"
 
 
 # ---- extremes
@@ -179,12 +248,42 @@ def test_ste_stays_finite_at_huge_distances():
 
 @pytest.mark.parametrize(
     "model",
-    [SOEModel(), CKLModel(exponent=1.0), CKLModel(0.0, 0.5), CKLModel(0.0), CKLModel()],
+    [
+        SOEModel(),
+        CKLModel(exponent=1.0),
+        CKLModel(0.0, 0.5),
+        CKLModel(0.0),
+        CKLModel(),
+        ShepardModel(0.3),
+        ShepardModel(),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize(("near", "far"), [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
 def test_points_in_one_place_are_finite(model, near, far):
     assert np.isfinite(model.loss(near, far)).all()
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 2.0, 3.5])
+@pytest.mark.parametrize("other", [0.0, 0.7])
+def test_shepards_law_is_smooth_where_two_points_meet(gamma, other):
+    """As functions of a coordinate x of one object, the other at 0: even, with slope 0 at 0."""
+    model, x, h = ShepardModel(gamma), np.array([0.0, 1e-3, 3e-3]), 1e-6
+
+    def loss(x):
+        return model.loss(x**2, other)[0]
+
+    slope = 2 * x * model.loss(x**2, other)[1]
+    assert slope[0] == 0.0
+    np.testing.assert_allclose(slope, (loss(x + h) - loss(x - h)) / (2 * h), rtol=1e-4, atol=1e-8)
+    curvature = (loss(x + 1e-4) - 2 * loss(x) + loss(x - 1e-4)) / 1e-8
+    assert np.all(np.abs(np.diff(curvature)) < 0.3 * np.abs(curvature[0]) + 1e-6)
+
+
+def test_no_power_of_shepards_law_overflows():
+    model, far_away = ShepardModel(50.0), np.array([1e100, 1.0, 0.0])
+    assert np.isfinite(model.log_similarity(far_away)).all()
+    assert np.isfinite(model.loss(far_away, far_away[::-1])).all()
 
 
 # ---- parameters and shapes
@@ -197,6 +296,7 @@ def test_points_in_one_place_are_finite(model, near, far):
         (TSTEModel, "alpha"),
         (CKLModel, "mu"),
         (CKLModel, "exponent"),
+        (ShepardModel, "gamma"),
         (GNMDSModel, "smoothing"),
         (SOEModel, "margin"),
     ],
@@ -206,7 +306,9 @@ def test_impossible_parameters_are_named(model, name, bad):
         model(**{name: bad})
 
 
-@pytest.mark.parametrize(("model", "name"), [(TSTEModel, "alpha"), (SOEModel, "margin")])
+@pytest.mark.parametrize(
+    ("model", "name"), [(TSTEModel, "alpha"), (ShepardModel, "gamma"), (SOEModel, "margin")]
+)
 def test_zero_is_refused_where_it_has_no_meaning(model, name):
     with pytest.raises(InputError, match=f"{name} must be a positive number, got 0"):
         model(**{name: 0.0})
@@ -223,7 +325,7 @@ def test_losses_keep_the_shape_of_the_distances(model):
 
 
 def test_models_are_told_apart_by_their_code():
-    assert len({code_of(model) for model in MODELS}) == 5
+    assert len({code_of(model) for model in MODELS}) == len(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -231,17 +333,17 @@ def test_a_model_is_what_its_line_says(name):
     kind = known_models()[name]
     assert kind.__name__ == f"{name}Model"
     assert kind is getattr(models, kind.__name__)
-    assert kind.is_probability == (name in PROBABILITIES)
+    assert kind().is_probability == (kind.similarity is not None) == (name in PROBABILITIES)
     assert {field.name for field in fields(kind)} == set(kind.parameters)
     for parameter, learned in kind.learnable().items():
         assert check_learn((parameter,), kind()) == {parameter: learned.prior}
 
 
 def test_no_other_model_is_known():
-    with pytest.raises(AttributeError, match="no attribute 'ShepardModel'"):
-        _ = models.ShepardModel
-    with pytest.raises(AttributeError, match="no attribute 'Shepard'"):
-        _ = estimators.Shepard
+    with pytest.raises(AttributeError, match="no attribute 'CauchyModel'"):
+        _ = models.CauchyModel
+    with pytest.raises(AttributeError, match="no attribute 'Cauchy'"):
+        _ = estimators.Cauchy
 
 
 def test_two_models_mean_the_same_by_a_parameter_of_one_name():

@@ -8,7 +8,8 @@ import pytest
 import tercet as tc
 from tercet.engine.kernels import code_of
 from tercet.errors import InputError
-from tercet.models import CKLModel, GNMDSModel, Model, SOEModel, STEModel, TSTEModel
+from tercet.models import Model, STEModel, TSTEModel, known_models
+from tercet.models.tste import tste_similarity
 
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 2, 1]])
 
@@ -23,6 +24,7 @@ class OwnKernel(Model):
     """A kernel that the engine has not compiled."""
 
     kernel = flat
+    similarity = tste_similarity
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,14 @@ class OwnLoss(STEModel):
         return tuple(2.0 * part for part in super().loss(near, far, n_components))
 
 
-UNKNOWN = [OwnKernel(), OtherKernel(), OwnLoss()]
+@dataclass(frozen=True)
+class OtherSimilarity(STEModel):
+    """A known model with the similarity of another one."""
+
+    similarity = tste_similarity
+
+
+UNKNOWN = [OwnKernel(), OtherKernel(), OwnLoss(), OtherSimilarity()]
 
 
 class Own(tc.STE):
@@ -74,8 +83,8 @@ def test_a_model_that_the_engine_does_not_know_is_refused(model, fit):
 
 
 def test_the_models_of_the_engine_have_their_codes():
-    models = [STEModel(), TSTEModel(), CKLModel(), GNMDSModel(), SOEModel()]
-    assert [code_of(model) for model in models] == [0, 1, 2, 3, 4]
+    codes = [code_of(kind()) for kind in known_models().values()]
+    assert codes == list(range(len(known_models())))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,15 @@ from threadpoolctl import threadpool_limits
 
 import tercet as tc
 from tercet.errors import ConvergenceWarning, DataWarning, InputError
+from tercet.models import ANY_PROBABILITY, ShepardModel
 from tercet.posterior import draw
-from tercet.simulate import gaussian_mixture, noisy_triplets, true_triplets
+from tercet.simulate import (
+    answers_from_model,
+    gaussian_mixture,
+    noisy_triplets,
+    random_comparisons,
+    true_triplets,
+)
 
 # Chains as short as here are told so; what is tested does not depend on it.
 pytestmark = pytest.mark.filterwarnings("ignore:not converged")
@@ -39,7 +46,9 @@ def drawn(*args, **settings):
 # --- what comes out ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [tc.STE(2), tc.TSTE(2), tc.CKL(2), tc.STE(1), tc.STE(3)])
+@pytest.mark.parametrize(
+    "estimator", [tc.STE(2), tc.TSTE(2), tc.CKL(2), tc.Shepard(2), tc.STE(1), tc.STE(3)]
+)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_every_model_and_sampler(estimator, sampler):
     post = fitted(estimator, sampler=sampler)
@@ -82,6 +91,19 @@ def test_what_is_learned_is_drawn():
     assert ((lapse > 0) & (lapse < 1)).all()
     assert all(len(np.unique(values)) > 20 for values in ensemble.parameters.values())
     assert set(fitted(learn=["lapse"]).ensemble_.parameters) == {"lapse", "variance"}
+
+
+@pytest.mark.parametrize("gamma", [0.7, 1.0, 2.0])
+def test_the_exponent_of_shepards_law_is_recovered(gamma):
+    points = 2.0 * np.random.default_rng(1).standard_normal((10, 1))
+    asked = random_comparisons(10, 4000, replace=True, random_state=2)
+    rows = answers_from_model(ShepardModel(gamma), points, asked, random_state=3)
+    maker = tc.Posterior(
+        tc.Shepard(1), learn=("gamma", "lapse"), n_samples=250, n_chains=2, random_state=0
+    )
+    found = maker.fit(rows).ensemble_.parameters["gamma"]
+    assert abs(np.log(found).mean() - np.log(gamma)) < 3.0 * np.log(found).std()
+    assert np.log(found).std() < 0.2
 
 
 def test_a_tight_prior_of_what_is_learned_holds_it():
@@ -376,7 +398,7 @@ def test_chains_differ():
 @pytest.mark.parametrize("estimator", [tc.SOE(2), tc.GNMDS(2)])
 def test_a_loss_has_no_posterior(estimator):
     name = type(estimator).__name__
-    message = f"{name} is a loss, not a probability.*STE, TSTE or CKL, or a bootstrap"
+    message = f"{name} is a loss, not a probability.*{ANY_PROBABILITY}, or a bootstrap"
     with pytest.raises(InputError, match=message):
         tc.Posterior(estimator)
     post = tc.Posterior(tc.STE(2)).set_params(estimator=estimator)

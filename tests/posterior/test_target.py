@@ -5,19 +5,27 @@ import pytest
 from scipy import stats
 
 from tercet.answers.triplets import Triplets
-from tercet.models import CKLModel, STEModel, TSTEModel
+from tercet.models import CKLModel, ShepardModel, STEModel, TSTEModel
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.priors import NormalPrior, check_learn
 from tercet.posterior.target import constants, energy_and_gradient, split_energy
 from tercet.simulate import random_comparisons
 
 N, M = 7, 40
-MODELS = [STEModel(), TSTEModel(), CKLModel(), CKLModel(0.1, exponent=1.5)]
+MODELS = [
+    STEModel(),
+    TSTEModel(),
+    CKLModel(),
+    CKLModel(0.1, exponent=1.5),
+    ShepardModel(),
+    ShepardModel(1.6),
+]
 BLOCK = np.array([[1.5, 0.4], [0.4, 0.7]])
 LEARN = {
     STEModel: [(), ("lapse",)],
     TSTEModel: [(), ("lapse",)],
     CKLModel: [(), ("exponent",), ("mu",), ("lapse", "exponent", "mu")],
+    ShepardModel: [(), ("gamma",), ("lapse", "gamma")],
 }
 CASES = [(model, learn) for model in MODELS for learn in LEARN[type(model)]]
 
@@ -121,9 +129,12 @@ def log_posterior(target, model, X, theta, learn):
             prior += stats.beta(1.0, 9.0).logpdf(lapse) + np.log(lapse * (1 - lapse))
         elif name == "exponent":
             q, prior = np.exp(value), prior + stats.norm(np.log(3.0), 1.0).logpdf(value)
+        elif name == "gamma":
+            q, prior = np.exp(value), prior + stats.norm(0.0, 0.5).logpdf(value)
         else:
             p, prior = np.exp(value), prior + stats.norm(np.log(0.05), 1.0).logpdf(value)
-    changed = CKLModel(p, q) if isinstance(model, CKLModel) else model
+    learnable = {CKLModel: lambda: CKLModel(p, q), ShepardModel: lambda: ShepardModel(q)}
+    changed = learnable.get(type(model), lambda: model)()
     rows, weights = target.problem.comparisons.astype(int), target.problem.weights
     near, far = (np.sum((X[rows[:, 0]] - X[rows[:, k]]) ** 2, axis=1) for k in (1, 2))
     answers = (1 - lapse) * changed.probability(near, far, X.shape[1]) + lapse / 2
@@ -135,7 +146,7 @@ def log_posterior(target, model, X, theta, learn):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_energy_is_the_log_posterior_up_to_a_constant(model, learn, weighted):
     target = make_target(model, 2, learn, weighted, block=BLOCK)
-    learn = [name for name in ("lapse", "exponent", "mu") if name in learn]
+    learn = [name for name in ("lapse", "exponent", "mu", "gamma") if name in learn]
     both = [
         (energy(target, *at)[0], -log_posterior(target, model, *at, learn))
         for at in (place(target, seed=s) for s in range(4))

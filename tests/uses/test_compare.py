@@ -435,9 +435,11 @@ def test_the_default_models_are_the_variants():
         "STE",
         "t-STE",
         "CKL",
+        "Shepard",
         "STE, lapse learned",
         "CKL, exponent and mu learned",
         "CKL, exponent, mu and lapse learned",
+        "Shepard, gamma and lapse learned",
     ]
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tercet.accelerator.twins import model_loss
 from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
-from tercet.models.base import LAPSE, POWER, TINY
+from tercet.models.base import LAPSE, OFFSET, POWER_OF_SUM, TINY
 
 # Objects up to which derivatives by edges are summed per object by a product with the incidence
 # matrix; beyond, by a list of the edges of every object.
@@ -37,7 +37,7 @@ class Form:
     """Static settings of a compiled program."""
 
     code: int  # of the model
-    learned: tuple[int, ...]  # roles of theta: LAPSE, POWER, OFFSET
+    learned: tuple[int, ...]  # roles of theta: LAPSE, POWER, …
     n_objects: int
     n_components: int
     scale_learned: bool
@@ -171,10 +171,10 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     for k, name in enumerate(form.learned):
         if name == LAPSE:
             lapse = jax.nn.sigmoid(theta[k])
-        elif name == POWER:
-            q = jnp.exp(theta[k])
-        else:
+        elif name == OFFSET:
             p = jnp.exp(theta[k])
+        else:
+            q = jnp.exp(theta[k])
     squares = jnp.sum(Y * Y, axis=(0, 1), dtype=jnp.float64)
     by_precision = _by_precision(data, Y)
     weighed = jnp.sum(Y * by_precision, axis=(0, 1), dtype=jnp.float64)
@@ -271,10 +271,11 @@ def _slope_by_theta(
         lapse = parts.lapse
         return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
     pull: jax.Array = (parts.theta[k] - a) / b**2
-    if form.learned[k] == POWER:
-        lengths = jnp.maximum(parts.lengths, TINY)
-        return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
-    return jnp.asarray(pull - 2.0 / parts.q * half)
+    if form.learned[k] == OFFSET:
+        return jnp.asarray(pull - 2.0 / parts.q * half)
+    more = parts.p if form.learned[k] == POWER_OF_SUM else 0.0
+    lengths = jnp.maximum(parts.lengths + jnp.asarray(more, parts.lengths.dtype), TINY)
+    return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
 
 
 def _prior_of_scale(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, Any]:

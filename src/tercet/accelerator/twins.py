@@ -1,9 +1,9 @@
-"""The models of one comparison in JAX, equal to the compiled ones of `tercet.models`."""
+"""Losses and similarities of the models in JAX, equal to the compiled ones of `tercet.models`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +14,11 @@ from tercet.models.base import TINY
 
 Arrays = tuple[jax.Array, jax.Array, jax.Array]
 Loss = Callable[..., Arrays]
+Similarity = Callable[..., jax.Array]
+Twin = TypeVar("Twin")
 
 _losses: dict[str, Loss] = {}
+_similarities: dict[str, Similarity] = {}
 
 
 def model_loss(code: int, p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
@@ -23,20 +26,40 @@ def model_loss(code: int, p: Any, q: Any, near: jax.Array, far: jax.Array) -> Ar
 
     ``code`` is the model's, ``p`` and ``q`` are its constants, which may be traced.
     """
+    return _twin(_losses, code)(p, q, near, far)
+
+
+def log_similarity(code: int, p: Any, q: Any, squared: jax.Array) -> jax.Array:
+    """Log-similarity at squared distances, up to a constant; parameters as in `model_loss`.
+
+    It can be differentiated with respect to the squared distances, zero included.
+    """
+    return _twin(_similarities, code)(p, q, squared)
+
+
+def _twin(known: dict[str, Twin], code: int) -> Twin:
     name = list(FILES)[code]
-    if name not in _losses:
+    if name not in known:
         raise InputError(f"{name} has no JAX version: use device='cpu'.")
-    return _losses[name](p, q, near, far)
+    return known[name]
 
 
 def _loss_of(name: str) -> Callable[[Loss], Loss]:
     """Register a function as the loss of the model of that name."""
+    return _register(_losses, name)
 
-    def register(loss: Loss) -> Loss:
-        _losses[name] = loss
-        return loss
 
-    return register
+def _similarity_of(name: str) -> Callable[[Similarity], Similarity]:
+    """Register a function as the log-similarity of the model of that name."""
+    return _register(_similarities, name)
+
+
+def _register(known: dict[str, Twin], name: str) -> Callable[[Twin], Twin]:
+    def keep(twin: Twin) -> Twin:
+        known[name] = twin
+        return twin
+
+    return keep
 
 
 def _softplus(z: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -49,11 +72,21 @@ def _ste(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     return loss, slope, -slope
 
 
+@_similarity_of("STE")
+def _ste_similarity(p: Any, q: Any, squared: jax.Array) -> jax.Array:
+    return -squared
+
+
 @_loss_of("TSTE")
 def _tste(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
     a, b = p + near, p + far
     loss, slope = _softplus(q * jnp.log(a / b))
     return loss, q * slope / a, -q * slope / b
+
+
+@_similarity_of("TSTE")
+def _tste_similarity(p: Any, q: Any, squared: jax.Array) -> jax.Array:
+    return -q * jnp.log(p + squared)
 
 
 @_loss_of("CKL")
@@ -71,6 +104,30 @@ def _ckl(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
         half * power_x / (x * (a + b)),
         -half * (power_y / b) * (a / (a + b)) / y,
     )
+
+
+@_similarity_of("CKL")
+def _ckl_similarity(p: Any, q: Any, squared: jax.Array) -> jax.Array:
+    power = 0.5 * q * jnp.log(squared + TINY)  # a sum, so that the slope at zero is right
+    return -jnp.logaddexp(jnp.log(jnp.asarray(p, power.dtype)), power)
+
+
+@_loss_of("Shepard")
+def _shepard(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
+    x, y = near + p, far + p
+    a, b = _power(q, x), _power(q, y)
+    loss, slope = _softplus(a - b)
+    return loss, 0.5 * q * slope * a / x, -0.5 * q * slope * b / y
+
+
+@_similarity_of("Shepard")
+def _shepard_similarity(p: Any, q: Any, squared: jax.Array) -> jax.Array:
+    return -_power(q, squared + p)
+
+
+def _power(q: Any, y: jax.Array) -> jax.Array:
+    """y**(q/2), without overflow."""
+    return jnp.exp(jnp.minimum(0.5 * q * jnp.log(y), 80.0))
 
 
 @_loss_of("GNMDS")

@@ -53,6 +53,7 @@ from tercet.ensemble import Ensemble
 from tercet.errors import InputError, TercetError
 from tercet.makers import REPLICATES, Maker
 from tercet.metrics import satisfied, squared_distances
+from tercet.models import ANY_PROBABILITY
 from tercet.posterior.posterior import model_at_maximum
 from tercet.running.checkpoint import Checkpoint, PathLike
 from tercet.running.provenance import Seed, record, seed_for
@@ -518,7 +519,7 @@ def _check_parametric(boot: BootstrapSettings) -> None:
     if not objective.model.is_probability:
         raise InputError(
             f"parametric=True draws answers from a model's probabilities, and {name} has none; "
-            "use STE(2, penalty=1/30), TSTE or CKL, or parametric=False."
+            f"use {ANY_PROBABILITY} with a penalty, as STE(2, penalty=1/30), or parametric=False."
         )
     if objective.penalty <= 0.0 and isinstance(boot.estimator, Embedder):
         raise InputError(

@@ -6,6 +6,8 @@ import argparse
 from typing import Any
 
 from tercet.cli.common import (
+    MODELS,
+    PROBABILITIES,
     add_command,
     add_effort,
     add_form,
@@ -23,7 +25,7 @@ from tercet.cli.paths import input_file
 __all__ = ["add_to", "run"]
 
 EXAMPLES = """
-tercet compare answers.csv --models ste,tste,ckl           three models
+tercet compare answers.csv --models ste,ckl,shepard        three models
 tercet compare answers.csv --models ste,ckl+exponent+mu    learn exponent and mu
 """
 
@@ -47,8 +49,9 @@ def add_to(commands: Any) -> None:
         "--models",
         type=words,
         metavar="LIST",
-        help="models among ste, tste, ckl, gnmds, soe, with learned parameters after plus signs "
-        "(default: ste, tste, ckl, ste+lapse, ckl+exponent+mu, ckl+exponent+mu+lapse)",
+        help=f"models among {', '.join(MODELS)}, with learned parameters after plus signs "
+        f"(default: {', '.join(PROBABILITIES)}, ste+lapse, ckl+exponent+mu, "
+        "ckl+exponent+mu+lapse, shepard+gamma+lapse)",
     )
     parser.add_argument(
         "--dim", type=count, default=2, metavar="N", help="dimensions of the maps (default: 2)"

@@ -79,8 +79,8 @@ def add_to(commands: Any) -> None:
         "--learn",
         type=words,
         metavar="WORDS",
-        help="parameters to learn: exponent, mu (both for ckl only), lapse, or none "
-        "(default: exponent,mu,lapse for ckl, else lapse)",
+        help="parameters to learn: exponent and mu (of ckl), gamma (of shepard), lapse, or none "
+        "(default: all of the model's)",
     )
     parser.add_argument(
         "--paper",

@@ -78,7 +78,7 @@ def add_to(commands: Any) -> None:
         "--uncertainty",
         choices=("bootstrap", "parametric", "posterior"),
         help="resample answers, simulate answers from the fit, or draw from the posterior "
-        "(default: posterior for ste, tste and ckl, else bootstrap)",
+        f"(default: posterior for {', '.join(PROBABILITIES)}, else bootstrap)",
     )
     parser.add_argument(
         "--unit",

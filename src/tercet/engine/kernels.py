@@ -33,13 +33,15 @@ def code_of(model: Model) -> int:
     """The index by which compiled code identifies a model; an error for any other class."""
     kind = type(model)
     for code, known in enumerate(_MODELS):
-        if kind.kernel is known.kernel and kind.loss is known.loss:
+        own = (kind.kernel, kind.similarity, kind.loss)
+        if own == (known.kernel, known.similarity, known.loss):
             return code
     names = ", ".join(known.__name__ for known in _MODELS)
     raise InputError(
         f"{kind.__name__} is not a model that the engine can fit; it has {names}. To add a model, "
-        "write a file with its compiled kernel and a line in tercet/models/__init__.py (and for a "
-        "GPU its JAX version in tercet/accelerator/twins.py): see CONTRIBUTING.md."
+        "write a file with its compiled kernel and similarity and a line in "
+        "tercet/models/__init__.py (and for a GPU its JAX versions in "
+        "tercet/accelerator/twins.py): see CONTRIBUTING.md."
     )
 
 

@@ -58,7 +58,7 @@ class Ensemble:
     chains : (S,) integer array, optional
         The chain each draw came from; default all 0.
     parameters : mapping of str to (S,) array, optional
-        Parameters drawn with the points: "variance", "lapse", "exponent", "mu".
+        Parameters drawn with the points: "variance", "lapse", "exponent", "mu", "gamma".
     statistics : mapping of str to (S,) array, optional
         Statistics of each draw: "log_posterior", "loss".
     model : Model, optional

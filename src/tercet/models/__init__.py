@@ -1,6 +1,6 @@
 """Models: similarities of two objects, or losses of one comparison, one file each.
 
-To add a model, write its file here, its line below and its JAX version in
+To add a model, write its file here, its line below and its JAX versions in
 `tercet.accelerator.twins`; the estimator, the command line, learned parameters and saved ensembles
 follow (docs/engine.md).
 """
@@ -35,8 +35,10 @@ LOSSES = {
     "SOE": "soe",
 }
 FILES = PROBABILITIES | LOSSES
+ANY_PROBABILITY = f"{', '.join([*PROBABILITIES][:-1])} or {[*PROBABILITIES][-1]}"  # in messages
 
 __all__ = [
+    "ANY_PROBABILITY",
     "FILES",
     "LOSSES",
     "PROBABILITIES",

@@ -185,5 +185,5 @@ class Model:
         name = type(self).__name__.removesuffix("Model")
         return (
             f"{name} is a loss, not a probability of answers. "
-            "Use STE, TSTE, CKL or Shepard where probabilities are needed."
+            "Use a similarity, such as STE or Shepard, where probabilities are needed."
         )

@@ -18,6 +18,7 @@ from tercet.ensemble import Ensemble
 from tercet.errors import ConvergenceWarning, InputError
 from tercet.estimators import CKL
 from tercet.makers import LEARNED, PENALTY, Maker, Sizes, chain_sizes
+from tercet.models import ANY_PROBABILITY
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Begun, Drawn, Plan, begin, build_target, draw, go_on
 from tercet.posterior.mode import find_modes
@@ -47,13 +48,13 @@ MANY_CHAINS = 64  # from here on device="auto" uses a GPU
 
 
 class Posterior(Maker):
-    """Embeddings drawn from the posterior of a probability model: STE, TSTE or CKL.
+    """Embeddings drawn from the posterior of a probability model: STE, TSTE, CKL or Shepard.
 
     ``Posterior(2)`` is the recommended one in two dimensions.
 
     Parameters
     ----------
-    estimator : int, STE, TSTE or CKL
+    estimator : int, STE, TSTE, CKL or Shepard
         An integer stands for the recommended model in that dimension: CKL with its exponent, mu
         and lapse rate learned. An estimator stands for its model and dimension, and its penalty for
         a prior of variance 1 / (2 penalty); its other parameters are not used.
@@ -74,9 +75,9 @@ class Posterior(Maker):
         sampling, and 200 on a GPU, where all chains adapt together.
     learn : sequence of str, or dict, optional
         Parameters to estimate with the points: "lapse", the share of answers given at random, and
-        for CKL "exponent" and "mu". A dict gives their priors: ``{"lapse": (a, b)}`` for
-        Beta(a, b), ``{"exponent": (median, spread)}`` for a log-normal one. By default all three if
-        the estimator is an integer, else none.
+        for CKL "exponent" and "mu", for Shepard "gamma". A dict gives their priors:
+        ``{"lapse": (a, b)}`` for Beta(a, b), ``{"gamma": (median, spread)}`` for a log-normal one.
+        By default those of the recommended model if the estimator is an integer, else none.
     start : {"mode", "likelihood", "likelihood_as_found"}
         Whether chains start near modes of the posterior or, with elliptical slices only, at maxima
         of the likelihood as in the paper (and always with a DistancePrior). If there is no maximum,
@@ -240,12 +241,13 @@ class Posterior(Maker):
     def _check_estimator(self) -> None:
         given = self.estimator
         valid = isinstance(given, Embedder) or is_count(given)
-        require(self, "estimator", valid, "a number of dimensions, or STE, TSTE or CKL, as STE(2)")
+        wanted = f"a number of dimensions, or {ANY_PROBABILITY}, as STE(2)"
+        require(self, "estimator", valid, wanted)
         estimator = self.embedder
         if not estimator.model().is_probability:
             raise InputError(
                 f"{type(estimator).__name__} is a loss, not a probability of answers, so it has no "
-                "posterior. Use STE, TSTE or CKL, or a bootstrap, which works with any model."
+                f"posterior. Use {ANY_PROBABILITY}, or a bootstrap, which works with any model."
             )
 
     def _plan(self) -> Plan:

@@ -218,7 +218,7 @@ def first_theta(learn: Learn, model: Model) -> Array:
 
 
 def roles(learn: Learn, model: Model) -> NDArray[np.int64]:
-    """Roles (k,) of the learned parameters in the loss: LAPSE, POWER, OFFSET."""
+    """Roles (k,) of the learned parameters in the loss: LAPSE, POWER, …."""
     known = {"lapse": LAPSE} | {name: own.role for name, own in model.learnable().items()}
     return np.array([known[name] for name in learn], dtype=np.int64)
 

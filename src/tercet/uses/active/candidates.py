@@ -16,7 +16,7 @@ from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.models import Model
+from tercet.models import ANY_PROBABILITY, Model
 from tercet.posterior import Posterior
 from tercet.running.provenance import seed_for
 from tercet.running.threads import in_order
@@ -302,7 +302,7 @@ def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: 
     if strategy in IN_BITS and not model.is_probability:
         raise InputError(
             f"strategy={strategy!r} needs a probabilistic model, and "
-            f"{type(maker.embedder).__name__} is not one; use STE, TSTE or CKL, or "
+            f"{type(maker.embedder).__name__} is not one; use {ANY_PROBABILITY}, or "
             "strategy='uncertainty'."
         )
     return strategy

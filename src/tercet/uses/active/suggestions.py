@@ -121,8 +121,8 @@ def suggest(
     k : int
         How many; they are all different.
     strategy : {"mutual_information", "information_gain", "uncertainty", "random"}, optional
-        - "mutual_information", the default for probabilistic models (STE, TSTE or CKL): most
-          information about which of the draws is true. It avoids questions that people would
+        - "mutual_information", the default for probabilistic models (STE, TSTE, CKL or Shepard):
+          most information about which of the draws is true. It avoids questions that people would
           always answer at random.
         - "information_gain", from the crowd kernel: most information about the position of the
           anchor, given the anchor's own answers (``triplets``).

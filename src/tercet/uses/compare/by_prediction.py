@@ -21,7 +21,7 @@ from tercet.arrays import Index
 from tercet.embedder import Embedder, is_count
 from tercet.engine.search import Fit
 from tercet.errors import InputError
-from tercet.estimators import CKL, STE, TSTE
+from tercet.estimators import CKL, STE, TSTE, Shepard
 from tercet.held_out import (
     K_HAT,
     Pointwise,
@@ -33,6 +33,7 @@ from tercet.held_out import (
 )
 from tercet.makers import LEARNED
 from tercet.metrics import share_in_order
+from tercet.models import ANY_PROBABILITY, FILES
 from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, in_order, progress_bar
@@ -67,10 +68,10 @@ def compare_models(
     answers : Choices, Triplets, (m, 3) or (m, 4) array, or data frame
         Whole-number weights are counts; triplets that share a screen are one choice.
     models : sequence of estimators and Posteriors, or dict of them by label, optional
-        STE, TSTE and CKL stand for ``Posterior(estimator)``; GNMDS and SOE have no likelihood and
-        only get a cross-validated accuracy. Unfitted Posteriors keep their settings. Default: STE,
-        t-STE, CKL, STE with a lapse rate, CKL with exponent and mu learned, and the same with a
-        lapse rate.
+        STE, TSTE, CKL and Shepard stand for ``Posterior(estimator)``; GNMDS and SOE have no
+        likelihood and only get a cross-validated accuracy. Unfitted Posteriors keep their settings.
+        Default: STE, t-STE, CKL and Shepard; STE with a lapse rate; CKL with exponent and mu
+        learned, and the same with a lapse rate; Shepard with gamma and a lapse rate learned.
     n_components : int
         Dimension of the default models.
     method : {"loo", "kfold"}
@@ -141,9 +142,11 @@ def _default_models(d: int) -> list[Model]:
         STE(d),
         TSTE(d),
         CKL(d),
+        Shepard(d),
         Posterior(STE(d), learn=("lapse",)),
         Posterior(CKL(d), learn=[name for name in LEARNED if name != "lapse"]),
         Posterior(d),
+        Posterior(Shepard(d), learn=("gamma", "lapse")),
     ]
 
 
@@ -175,8 +178,8 @@ def _maker(model: object) -> Model:
         model = Posterior(model) if model.model().is_probability else model
     elif not isinstance(model, Posterior):
         raise InputError(
-            "models may be STE, TSTE, CKL, GNMDS, SOE or an unfitted Posterior of one of the first "
-            f"three, got {model!r}."
+            f"models may be {', '.join(FILES)}, or an unfitted Posterior of {ANY_PROBABILITY}, got "
+            f"{model!r}."
         )
     if isinstance(model, Posterior):
         model._plan()  # raises now rather than after hours
