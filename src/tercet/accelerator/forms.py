@@ -3,7 +3,8 @@
 *Matrix*: all squared distances by one matrix product, two look-ups per comparison, one scatter of
 the derivatives into a matrix w, and the gradient as its Laplacian times the points, another
 product. Its cost hardly grows with d, but it grows with n². *Rows*: the points of every comparison
-are looked up, and its gradient added to their rows.
+are looked up, and its gradient added to their rows. Choices among more than two alternatives do the
+same with all their pairs.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tercet.accelerator.twins import model_loss
+from tercet.accelerator.choices import Group, choice_loss
+from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.engine.problem import Index
+from tercet.engine.starts import count_alternatives
 
 # Squared distances from a product cancel: reduced precision would not do.
 EXACT = jax.lax.Precision.HIGHEST
@@ -34,10 +37,22 @@ class Shape(NamedTuple):
     n_objects: int
     n_components: int
     by_matrix: bool
+    groups: tuple[Group, ...] = ()  # of the choices among more than two alternatives
+
+
+class Listed(NamedTuple):
+    """Choices of one kind and size on the device.
+
+    In the matrix form ``pairs`` are (1, size, m): first * n + second. In the row form they are
+    objects (2, size, m). Batches have a leading axis.
+    """
+
+    pairs: jax.Array
+    weights: jax.Array  # (m,)
 
 
 class Comparisons(NamedTuple):
-    """Comparisons on the device.
+    """Comparisons on the device, and choices.
 
     In the matrix form ``rows`` are pairs (m, 2): near and far as first * n + second. In the row
     form they are objects (m, 3) or (m, 4). Batches have a leading axis.
@@ -45,6 +60,7 @@ class Comparisons(NamedTuple):
 
     rows: jax.Array
     weights: jax.Array | None  # (m,)
+    lists: tuple[Listed, ...] = ()  # in the order of the shape's groups
 
 
 class Loss(NamedTuple):
@@ -57,7 +73,7 @@ class Loss(NamedTuple):
 
 
 def choose_shape(n_objects: int, n_components: int, n_comparisons: int, memory: int) -> Shape:
-    """The form for a number of comparisons and bytes of memory."""
+    """The form for a number of comparisons, or as much work, and bytes of memory."""
     entries = n_objects**2
     by_matrix = Shape(n_objects, n_components, True)
     fits = entries <= _LARGEST_MATRIX and bytes_working(by_matrix, n_comparisons) <= memory
@@ -84,13 +100,19 @@ def rows_of(comparisons: Index, shape: Shape) -> np.ndarray[Any, np.dtype[np.int
     return np.stack([near, far], axis=1).astype(np.int32)
 
 
+def pairs_of(edges: Index, shape: Shape) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Edges (size, m, 2) of choices in the form's representation."""
+    ends = np.moveaxis(edges.astype(np.int64), 2, 0)
+    return (ends[:1] * shape.n_objects + ends[1:] if shape.by_matrix else ends).astype(np.int32)
+
+
 def value_and_gradient(
     shape: Shape, loss: Loss, comparisons: Comparisons, X: jax.Array, dtype: Any
 ) -> tuple[jax.Array, jax.Array]:
     """Loss of the embedding X (n, d) and its gradient, both float64, computed in that dtype."""
     form = _matrix_form if shape.by_matrix else _row_form
     points = (X - X.mean(axis=0)).astype(dtype)
-    value, gradient = form(loss, comparisons, points)
+    value, gradient = form(shape.groups, loss, comparisons, points)
     squares = jnp.sum(X * X)
     return (
         value + loss.penalty * squares,
@@ -110,14 +132,33 @@ def _evaluate(
     return jnp.sum(value, dtype=jnp.float64), d_near, d_far
 
 
-def _matrix_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _evaluate_list(
+    loss: Loss, group: Group, squared: jax.Array, weights: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Sum of the losses in float64, and the derivatives by squared distances (size, m)."""
+    p, q = (jnp.asarray(c, squared.dtype) for c in (loss.p, loss.q))
+    value, pull_back = jax.vjp(
+        lambda x: choice_loss(group, log_similarity(loss.code, p, q, x)), squared
+    )
+    w = weights.astype(squared.dtype)
+    return jnp.sum(w * value, dtype=jnp.float64), pull_back(w)[0]
+
+
+def _matrix_form(
+    groups: tuple[Group, ...], loss: Loss, comparisons: Comparisons, X: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     n = len(X)
     near, far = comparisons.rows[:, 0], comparisons.rows[:, 1]
     D = squared_distances(X).ravel()
     value, d_near, d_far = _evaluate(loss, _get(D, near), _get(D, far), comparisons.weights)
-    # One scatter of both is faster than two.
-    pairs, slopes = jnp.concatenate([near, far]), jnp.concatenate([d_near, d_far])
-    w = _add(jnp.zeros(n * n, X.dtype), pairs, slopes)
+    pairs, slopes = [near, far], [d_near, d_far]
+    for group, own in zip(groups, comparisons.lists, strict=True):
+        more, by_squared = _evaluate_list(loss, group, _get(D, own.pairs[0]), own.weights)
+        value += more
+        pairs.append(own.pairs.ravel())
+        slopes.append(by_squared.ravel())
+    # One scatter of all is faster than several.
+    w = _add(jnp.zeros(n * n, X.dtype), jnp.concatenate(pairs), jnp.concatenate(slopes))
     return value, _laplacian(w.reshape(n, n), X)
 
 
@@ -142,15 +183,27 @@ def _laplacian(w: jax.Array, X: jax.Array) -> jax.Array:
     return 2.0 * (jnp.sum(s, axis=1)[:, None] * X - jnp.matmul(s, X, precision=EXACT))
 
 
-def _row_form(loss: Loss, comparisons: Comparisons, X: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _row_form(
+    groups: tuple[Group, ...], loss: Loss, comparisons: Comparisons, X: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     a, b, c, e = _objects(comparisons.rows)
     near, far = _get(X, a) - _get(X, b), _get(X, c) - _get(X, e)
     squares = jnp.sum(near * near, axis=1), jnp.sum(far * far, axis=1)
     value, d_near, d_far = _evaluate(loss, *squares, comparisons.weights)
     pull, push = 2.0 * d_near[:, None] * near, 2.0 * d_far[:, None] * far
     if comparisons.rows.shape[1] == 3:
-        return value, _sum_rows(X, [a, b, e], [pull + push, -pull, -push])
-    return value, _sum_rows(X, [a, b, c, e], [pull, -pull, push, -push])
+        rows, changes = [a, b, e], [pull + push, -pull, -push]
+    else:
+        rows, changes = [a, b, c, e], [pull, -pull, push, -push]
+    for group, own in zip(groups, comparisons.lists, strict=True):
+        apart = _get(X, own.pairs[0]) - _get(X, own.pairs[1])
+        squared = jnp.sum(apart * apart, axis=2)
+        more, by_squared = _evaluate_list(loss, group, squared, own.weights)
+        value += more
+        pull = (2.0 * by_squared[:, :, None] * apart).reshape(-1, X.shape[1])
+        rows += [end.ravel() for end in own.pairs]
+        changes += [pull, -pull]
+    return value, _sum_rows(X, rows, changes)
 
 
 def _sum_rows(X: jax.Array, rows: list[jax.Array], changes: list[jax.Array]) -> jax.Array:
@@ -183,28 +236,45 @@ def signed_counts(
 ) -> tuple[Callable[[jax.Array], jax.Array], jax.Array]:
     """Product of the symmetric signed counts with a vector (n,), and the objects' degrees.
 
-    Each comparison counts +1 for its near pair and -1 for its far pair, times its weight.
+    Each comparison counts +1 for its near pair and -1 for its far pair, times its weight. For
+    choices see `tercet.engine.starts.count_alternatives`.
     """
     n = shape.n_objects
-    rows = comparisons.rows
-    m = rows.shape[0]
-    weight = jnp.ones(m) if comparisons.weights is None else comparisons.weights.astype(float)
+    first, second, counts = _counted_pairs(shape, comparisons)
+    degree = _add(_add(jnp.zeros(n), first, jnp.abs(counts)), second, jnp.abs(counts))
     if shape.by_matrix:
-        near, far = rows[:, 0], rows[:, 1]
-        w = _add(_add(jnp.zeros(n * n), near, weight), far, -weight).reshape(n, n)
-        ends = [part for pair in (near, far) for part in (pair // n, pair % n)]
+        w = _add(jnp.zeros(n * n), first * n + second, counts).reshape(n, n)
         s = w + w.T
 
         def multiply(v: jax.Array) -> jax.Array:
             return jnp.matmul(s, v, precision=EXACT)
     else:
-        a, b, c, e = ends = list(_objects(rows))
 
         def multiply(v: jax.Array) -> jax.Array:
-            out = _add(_add(jnp.zeros(n), a, weight * _get(v, b)), b, weight * _get(v, a))
-            return _add(_add(out, c, -weight * _get(v, e)), e, -weight * _get(v, c))
+            out = _add(jnp.zeros(n), first, counts * _get(v, second))
+            return _add(out, second, counts * _get(v, first))
 
-    degree = jnp.zeros(n)
-    for end in ends:
-        degree = _add(degree, end, weight)
     return multiply, degree
+
+
+def _counted_pairs(
+    shape: Shape, comparisons: Comparisons
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The two objects of all pairs in comparisons and choices, and the signed count of each."""
+    n, rows = shape.n_objects, comparisons.rows
+    m = rows.shape[0]
+    weight = jnp.ones(m) if comparisons.weights is None else comparisons.weights.astype(float)
+    if shape.by_matrix:
+        a, b, c, e = (end for pair in rows.T for end in (pair // n, pair % n))
+    else:
+        a, b, c, e = _objects(rows)
+    first, second, counts = [a, c], [b, e], [weight, -weight]
+    for group, own in zip(shape.groups, comparisons.lists, strict=True):
+        pairs = own.pairs
+        ends = (pairs[0] // n, pairs[0] % n) if shape.by_matrix else (pairs[0], pairs[1])
+        first.append(ends[0].ravel())
+        second.append(ends[1].ravel())
+        of_one = np.empty(group.size)
+        count_alternatives(group.kind, group.chosen, of_one)
+        counts.append((jnp.asarray(of_one)[:, None] * own.weights.astype(float)).ravel())
+    return jnp.concatenate(first), jnp.concatenate(second), jnp.concatenate(counts)

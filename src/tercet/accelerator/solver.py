@@ -13,16 +13,20 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from tercet.accelerator import lbfgs
+from tercet.accelerator.choices import Part, parts_of, work_of
 from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.accelerator.forms import (
     EXACT,
     Comparisons,
+    Listed,
     Loss,
     Shape,
     bytes_working,
     choose_shape,
+    pairs_of,
     rows_of,
     signed_counts,
     value_and_gradient,
@@ -45,8 +49,10 @@ from tercet.errors import InputError
 from tercet.models.base import Array
 
 ROUGH = 1e-6  # tolerance of the search in float32
+# A choice counts as the comparisons that need as much memory.
 AT_ONCE = 4_000_000  # comparisons evaluated in parallel; more are evaluated in turn
 IN_A_BATCH = 64_000_000  # comparisons: so that progress is shown, and saved
+_WIDTHS = 16  # in how many sizes a group's choices in a subset can come
 _NEVER = -2.0  # below every eigenvalue of the scaled counts
 _LOOK = 50  # evaluations between checks by the host
 _KEPT, _WORKING = 0.3, 0.5  # shares of the memory: for stored and for temporary arrays
@@ -74,7 +80,7 @@ class OnDevice(NamedTuple):
             )
         if self._stays:
             return self.descent.solve(problem, rng)
-        return self._solve(problem, [np.arange(len(problem.comparisons))], [rng])[0]
+        return self._solve(problem, [np.arange(problem.n_rows)], [rng])[0]
 
     def solve_subsets(self, problem: Problem, subsets: Sequence[Rows], seeds: Seeds) -> list[Fit]:
         """Fit subsets of the rows in parallel, each with its own seed."""
@@ -90,9 +96,10 @@ class OnDevice(NamedTuple):
             self.descent.count_starts(problem.n_objects),
             self.descent.objective.n_components,
         )
-        each = bytes_kept(problem, len(problem.comparisons), d, starts)
+        size = len(problem.comparisons) + int(work_of(parts_of(problem.lists)).sum())
+        each = bytes_kept(problem, size, d, starts)
         room = _KEPT * memory_of(find_device(self.device))
-        fewest = max(1, count * len(problem.comparisons) // IN_A_BATCH, int(count * each // room))
+        fewest = max(1, count * size // IN_A_BATCH, int(count * each // room))
         # A batch of another size would be recompiled.
         number = next((k for k in range(fewest, 2 * fewest) if count % k == 0), fewest)
         return -(-count // number)
@@ -146,7 +153,7 @@ def _best(fits: Sequence[Fit]) -> Fit:
 
 
 class Batch(NamedTuple):
-    """Comparisons of S subsets on the device."""
+    """Comparisons and choices of S subsets on the device."""
 
     shape: Shape
     comparisons: Comparisons  # (S, m, ...)
@@ -162,33 +169,86 @@ def bytes_kept(problem: Problem, size: int, d: int, starts: int) -> int:
 def load_batch(
     problem: Problem, subsets: Sequence[Rows], d: int, starts: int, memory: int
 ) -> Batch:
-    """Send the comparisons and the subsets of them to the device, in the faster form.
+    """Send the answers and the subsets of them to the device, in the faster form.
 
     ``memory`` of the device, in bytes, also limits how many subsets are evaluated in parallel.
     """
-    sizes = np.array([len(rows) for rows in subsets])
-    most = int(sizes.max())
-    shape = choose_shape(problem.n_objects, d, most, int(_WORKING * memory))
-    working = starts * bytes_working(shape, most)
-    at_once = min(AT_ONCE // max(1, most * starts), int(_WORKING * memory / working))
+    m, parts = len(problem.comparisons), parts_of(problem.lists)
+    places = [problem.position[rows] for rows in subsets]
+    compared = [own[own < m] for own in places]
+    listed = [own[own >= m] - m for own in places]
+    sizes = np.array([len(own) for own in compared])
+    work = work_of(parts)
+    size = max(int(len(a) + work[b].sum()) for a, b in zip(compared, listed, strict=True))
+    shape = choose_shape(problem.n_objects, d, size, int(_WORKING * memory))
+    shape = shape._replace(groups=tuple(part.group for part in parts))
+    working = starts * bytes_working(shape, size)
+    at_once = min(AT_ONCE // max(1, size * starts), int(_WORKING * memory / working))
     rows = rows_of(problem.comparisons, shape)
-    # The matrix form should look up neighbours together; the row form should not write to the same
-    # place at once.
-    if shape.by_matrix:
-        order = np.argsort(rows[:, 0], kind="stable")
-    else:
-        order = np.random.default_rng(0).permutation(len(rows))
-    place = np.empty(len(rows), dtype=np.int32)
-    place[order] = np.arange(len(rows), dtype=np.int32)
-    place = place[problem.position]
+    order, place = _arranged(rows[:, 0], shape)
+    most = int(sizes.max()) if not parts else _width(int(sizes.max()), m)
     index = np.zeros((len(subsets), most), dtype=np.int32)
-    for chosen, out in zip(subsets, index, strict=True):
+    for chosen, out in zip(compared, index, strict=True):
         out[: len(chosen)] = np.sort(place[chosen])
-    weights = problem.weights[order] if len(problem.weights) else np.ones(len(rows))
-    least = np.array([weights[i[:size]].min() for i, size in zip(index, sizes, strict=True)])
+    weights = problem.weights[order] if len(problem.weights) else np.ones(m)
+    least = [weights[i[:k]].min(initial=np.inf) for i, k in zip(index, sizes, strict=True)]
     weighs = len(problem.weights) > 0 or bool((sizes < most).any())
     comparisons = _choose(rows[order], weights if weighs else None, index, sizes)
-    return Batch(shape, comparisons, least, at_once)
+    lists, first = [], 0
+    for part in parts:
+        count = len(part.weights)
+        own = [some[(first <= some) & (some < first + count)] - first for some in listed]
+        sent, by_choice = _load_list(problem, part, own, shape)
+        lists.append(sent)
+        lightest = np.where(by_choice > 0.0, by_choice, np.inf).min(axis=1, initial=np.inf)
+        least, first = np.minimum(least, lightest), first + count
+    return Batch(shape, comparisons._replace(lists=tuple(lists)), np.asarray(least), at_once)
+
+
+def _arranged(first: NDArray[np.int32], shape: Shape) -> tuple[Rows, NDArray[np.int32]]:
+    """An order of answers by their first pair or object, and the place of each in it.
+
+    The matrix form should look up neighbours together; the row form should not write to the same
+    place at once.
+    """
+    if shape.by_matrix:
+        order = np.argsort(first, kind="stable")
+    else:
+        order = np.random.default_rng(0).permutation(len(first))
+    place = np.empty(len(first), dtype=np.int32)
+    place[order] = np.arange(len(first), dtype=np.int32)
+    return order, place
+
+
+def _width(needed: int, count: int) -> int:
+    """Rows to reserve for the ``needed`` ones of ``count``: few numbers, as each is compiled."""
+    step = max(1, -(-count // _WIDTHS))
+    return -(-needed // step) * step
+
+
+def _load_list(
+    problem: Problem, part: Part, subsets: Sequence[Rows], shape: Shape
+) -> tuple[Listed, Array]:
+    """Send the choices of a group in every subset to the device; also their weights (S, m).
+
+    A choice that a subset has several times is sent once, with its weight multiplied. Rows are
+    padded with choices of weight zero.
+    """
+    pairs = pairs_of(problem.edges[part.edges], shape)
+    order, place = _arranged(pairs[0, 0], shape)
+    counted = [np.unique(place[own], return_counts=True) for own in subsets]
+    width = _width(max(len(found) for found, _ in counted), len(order))
+    index = np.zeros((len(subsets), width), dtype=np.int32)
+    weights = np.zeros((len(subsets), width))
+    for s, (found, times) in enumerate(counted):
+        index[s, : len(found)] = found
+        weights[s, : len(found)] = part.weights[order][found] * times
+    return Listed(_choose_pairs(pairs[:, :, order], index), jnp.asarray(weights)), weights
+
+
+@jax.jit
+def _choose_pairs(pairs: Any, index: Any) -> jax.Array:
+    return jnp.moveaxis(pairs[:, :, index], 2, 0)
 
 
 @jax.jit

@@ -2,10 +2,10 @@
 
 The density is that of `tercet.posterior.target.split_energy`: a shape Y (n, d, C), centred, and
 eta (1 + k, C), the logarithm of the size and the parameters theta. The chain is the last axis, so
-that what one comparison needs of all chains is contiguous in memory, and the lists of edges and
-comparisons are the same for all chains.
+that what one comparison needs of all chains is contiguous in memory, and the lists of edges,
+comparisons and choices are the same for all chains.
 
-Points and derivatives are in the form's precision, single by default. Sums over comparisons,
+Points and derivatives are in the form's precision, single by default. Sums over answers,
 objects and edges, the size, theta and the prior are in double precision: the acceptance of a
 proposal needs an energy of thousands to be accurate to a thousandth.
 """
@@ -20,9 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.accelerator.twins import model_loss
+from tercet.accelerator.choices import Group, loss_and_slopes, mixed_with_lapses, parts_of
+from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
+from tercet.engine.problem import Problem
 from tercet.models.base import LAPSE, OFFSET, POWER_OF_SUM, TINY
 
 # Objects up to which derivatives by edges are summed per object by a product with the incidence
@@ -42,6 +44,7 @@ class Form:
     n_components: int
     scale_learned: bool
     dtype: str = "float32"
+    groups: tuple[Group, ...] = ()  # of the choices among more than two alternatives
 
     @property
     def by_matrix(self) -> bool:
@@ -54,8 +57,15 @@ class Form:
         return (self.n_objects - 1.0) * self.n_components
 
 
+class Listed(NamedTuple):
+    """The choices of a group."""
+
+    edges: Any  # (size, count) edge numbers
+    weights: Any  # (count,)
+
+
 class Data(NamedTuple):
-    """The comparisons, index lists derived from them, and the priors."""
+    """The answers, index lists derived from them, and the priors."""
 
     near: Any  # (m,) edge numbers
     far: Any  # (m,)
@@ -66,6 +76,9 @@ class Data(NamedTuple):
     count_nearer: Any  # (K, E) the weight of each, padded with 0
     farther: Any  # (L, E) those in which it is the farther one
     count_farther: Any
+    lists: tuple[Listed, ...]  # in the order of the form's groups
+    offered: Any  # (J, E) the places at which an edge is an alternative, of all lists together
+    count_offered: Any  # (J, E) the weight of the choice at each, padded with 0
     incidence: Any  # (n, E) 1 where an edge starts, -1 where it ends; or empty
     around: Any  # (M, n) the edges of an object; or empty
     others: Any  # (M, n) the objects at their other ends, padded with the object itself
@@ -79,22 +92,24 @@ class Data(NamedTuple):
 
 def make_data(
     form: Form,
-    edges: NDArray[np.integer],
-    near: NDArray[np.integer],
-    far: NDArray[np.integer],
-    weights: Floats,
+    problem: Problem,
     constants: tuple[float, float],
     precision: Floats,
     scale: tuple[float, float],
     priors: Floats,
 ) -> Data:
-    """Index lists and constants of comparisons ``near`` and ``far`` (m,) of ``edges`` (E, 2).
+    """Index lists and constants of answers in the edge form.
 
     ``constants`` are the model's p and q, ``scale`` the mean and the standard deviation of the
-    logarithm of the prior's scale, ``priors`` (k, 2) those of theta. Empty weights stand for ones.
+    logarithm of the prior's scale, ``priors`` (k, 2) those of theta.
     """
+    near, far, edges = problem.near, problem.far, problem.edges
     n, m, n_edges = form.n_objects, len(near), len(edges)
-    weights = weights if len(weights) else np.ones(m)
+    weights = problem.weights if len(problem.weights) else np.ones(m)
+    parts = parts_of(problem.lists)
+    listed = np.concatenate([np.empty(0, np.int64), *(part.edges.ravel() for part in parts)])
+    weighed = np.concatenate([np.empty(0), *(np.tile(p.weights, p.group.size) for p in parts)])
+    offered, is_offered = _padded(listed, np.arange(len(listed)), n_edges)
     nearer, is_nearer = _padded(near.astype(np.int64), np.arange(m), n_edges)
     farther, is_farther = _padded(far.astype(np.int64), np.arange(m), n_edges)
     ends = edges.astype(np.int64).T
@@ -116,9 +131,12 @@ def make_data(
         first=ends[0].astype(short),
         second=ends[1].astype(short),
         nearer=nearer.astype(short),
-        count_nearer=np.where(is_nearer, weights[nearer], 0.0).astype(real),
+        count_nearer=_counts(is_nearer, weights, nearer).astype(real),
         farther=farther.astype(short),
-        count_farther=np.where(is_farther, weights[farther], 0.0).astype(real),
+        count_farther=_counts(is_farther, weights, farther).astype(real),
+        lists=tuple(Listed(part.edges.astype(short), part.weights.astype(real)) for part in parts),
+        offered=offered.astype(short),
+        count_offered=_counts(is_offered, weighed, offered).astype(real),
         incidence=incidence.astype(real),
         around=around.astype(short),
         others=others.astype(short),
@@ -132,9 +150,10 @@ def make_data(
 
 
 def bytes_a_chain(form: Form, data: Data) -> int:
-    """Approximate memory per chain: some arrays of comparisons, edges and points."""
+    """Approximate memory per chain: some arrays of answers, edges and points."""
     points = form.n_objects * form.n_components
-    numbers = 4 * len(data.near) + 4 * len(data.first) + 60 * points
+    work = sum(g.work * len(own.weights) for g, own in zip(form.groups, data.lists, strict=True))
+    numbers = 4 * (len(data.near) + int(2 * work)) + 4 * len(data.first) + 60 * points
     return numbers * np.dtype(form.dtype).itemsize
 
 
@@ -149,6 +168,13 @@ def _padded(
     table = np.zeros((max(int(counts.max(initial=0)), 1), n_keys), dtype=np.int64)
     table[rows, keys[order]] = values[order]
     return table, np.arange(len(table))[:, None] < counts
+
+
+def _counts(there: NDArray[np.bool_], weights: Floats, table: NDArray[np.int64]) -> Floats:
+    """The weights at the places in a table, 0 where it is padded."""
+    counts = np.zeros(table.shape)
+    counts[there] = weights[table[there]]
+    return counts
 
 
 class _Parts(NamedTuple):
@@ -194,22 +220,61 @@ def _losses(
     form: Form, parts: _Parts, near: jax.Array, far: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array, Any]:
     """Losses of comparisons and their derivatives by near, far and the lapse rate."""
-    p, q, lapse = (jnp.asarray(c, near.dtype) for c in (parts.p, parts.q, parts.lapse))
+    p, q = (jnp.asarray(c, near.dtype) for c in (parts.p, parts.q))
     loss, by_near, by_far = model_loss(form.code, p, q, near, far)
+    loss, share, by_lapse = _mixed(form, parts, 0.5, loss)
+    return loss, share * by_near, share * by_far, by_lapse
+
+
+def _mixed(form: Form, parts: _Parts, chance: float, loss: jax.Array) -> tuple[jax.Array, Any, Any]:
+    """Losses with lapses, the factor of their slopes, and their derivatives by the lapse rate."""
     if LAPSE not in form.learned:
-        return loss, by_near, by_far, 0.0
-    probability = jnp.exp(-loss)
-    mixed = (1.0 - lapse) * probability + 0.5 * lapse
-    share = (1.0 - lapse) * probability / mixed
-    return -jnp.log(mixed), share * by_near, share * by_far, (probability - 0.5) / mixed
+        return loss, 1.0, 0.0
+    return mixed_with_lapses(jnp.asarray(parts.lapse, loss.dtype), chance, loss)
+
+
+def _of_lists(
+    form: Form, data: Data, parts: _Parts, log_s: jax.Array
+) -> list[tuple[jax.Array, jax.Array, Any]]:
+    """Losses of the choices of every group, given the log-similarities (E, C) of the edges.
+
+    Also their derivatives by the log-similarities of their alternatives and by the lapse rate.
+    """
+    found = []
+    for group, own in zip(form.groups, data.lists, strict=True):
+        loss, slopes = loss_and_slopes(group, log_s[own.edges])
+        loss, share, by_lapse = _mixed(form, parts, group.chance, loss)
+        found.append((loss, share * slopes, by_lapse))
+    return found
+
+
+def _similarities(form: Form, parts: _Parts, lengths: jax.Array) -> jax.Array:
+    """Log-similarities (E, C) of edges of these squared lengths."""
+    p, q = (jnp.asarray(c, lengths.dtype) for c in (parts.p, parts.q))
+    return log_similarity(form.code, p, q, lengths)
+
+
+def _sums(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, jax.Array]:
+    """Weighted sums (C,) over all answers: of the losses, and of their slopes by the lapse rate."""
+    lengths = parts.lengths
+    loss, _, _, by_lapse = _losses(form, parts, lengths[data.near], lengths[data.far])
+    found = [(data.weights, loss, by_lapse)]
+    if form.groups:
+        of_lists = _of_lists(form, data, parts, _similarities(form, parts, lengths))
+        pairs = zip(data.lists, of_lists, strict=True)
+        found += [(own.weights, loss, by_lapse) for own, (loss, _, by_lapse) in pairs]
+
+    def total(weights: Any, values: Any) -> jax.Array:
+        return jnp.sum(weights[:, None] * values, axis=0, dtype=jnp.float64)
+
+    losses = jnp.sum(jnp.stack([total(w, loss) for w, loss, _ in found]), axis=0)
+    return losses, jnp.sum(jnp.stack([total(w, slope) for w, _, slope in found]), axis=0)
 
 
 def energies(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> jax.Array:
     """-log density (C,) of shapes Y (n, d, C) and eta (1 + k, C), up to a constant."""
     parts = _parts(form, data, Y, eta)
-    loss, *_ = _losses(form, parts, parts.lengths[data.near], parts.lengths[data.far])
-    total = jnp.sum(data.weights[:, None] * loss, axis=0, dtype=jnp.float64)
-    total += _prior_of_scale(form, data, parts)[0]
+    total = _sums(form, data, parts)[0] + _prior_of_scale(form, data, parts)[0]
     for k, name in enumerate(form.learned):
         a, b = data.priors[k, 0], data.priors[k, 1]
         if name == LAPSE:  # with the Jacobian of the logit
@@ -243,13 +308,22 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
 def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
     """Derivatives (E, C) of the loss by the squared lengths of the edges.
 
-    Each edge sums over the lists of its comparisons, without concurrent updates, so that the order
-    of the sums is fixed.
+    Each edge sums over the lists of its answers, without concurrent updates, so that the order of
+    the sums is fixed.
     """
     lengths = parts.lengths
-    _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
-    as_nearer = jnp.sum(data.count_nearer[:, :, None] * by_near[data.nearer], axis=0)
-    return as_nearer + jnp.sum(data.count_farther[:, :, None] * by_far[data.farther], axis=0)
+    pulls = jnp.zeros_like(lengths)
+    if len(data.near):
+        _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
+        pulls += jnp.sum(data.count_nearer[:, :, None] * by_near[data.nearer], axis=0)
+        pulls += jnp.sum(data.count_farther[:, :, None] * by_far[data.farther], axis=0)
+    if form.groups:
+        log_s, pull_back = jax.vjp(lambda x: _similarities(form, parts, x), lengths)
+        slopes = [slopes for _, slopes, _ in _of_lists(form, data, parts, log_s)]
+        flat = jnp.concatenate([each.reshape(-1, each.shape[-1]) for each in slopes])
+        (more,) = pull_back(jnp.sum(data.count_offered[:, :, None] * flat[data.offered], axis=0))
+        pulls += more
+    return pulls
 
 
 def _laplacian(form: Form, data: Data, parts: _Parts, pulls: jax.Array, Y: jax.Array) -> jax.Array:
@@ -266,9 +340,7 @@ def _slope_by_theta(
     """Derivative (C,) of the energy by one parameter; see `tercet.posterior.target`."""
     a, b = data.priors[k, 0], data.priors[k, 1]
     if form.learned[k] == LAPSE:
-        _, _, _, by_lapse = _losses(form, parts, parts.lengths[data.near], parts.lengths[data.far])
-        total = jnp.sum(data.weights[:, None] * by_lapse, axis=0, dtype=jnp.float64)
-        lapse = parts.lapse
+        total, lapse = _sums(form, data, parts)[1], parts.lapse
         return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
     pull: jax.Array = (parts.theta[k] - a) / b**2
     if form.learned[k] == OFFSET:

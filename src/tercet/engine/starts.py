@@ -123,21 +123,29 @@ def _signed_counts(problem: Problem) -> tuple[Index, Array]:
 
 @jit
 def _count_lists(problem: Problem, values: Array, degree: Array) -> None:
-    """Add the choices: twice the slopes of their log-likelihood where all pairs are equally near.
-
-    For two alternatives these are 1 and -1.
-    """
+    """Add the choices."""
     lists, edges = problem.lists, problem.edges
-    size = np.max(np.diff(lists.cuts)) if len(lists.kinds) > 0 else 0
-    equal, slope = np.zeros(size), np.empty(size)
+    counts = np.empty(np.max(np.diff(lists.cuts)) if len(lists.kinds) > 0 else 0)
     for c in range(len(lists.kinds)):
         listed = lists.edges[lists.cuts[c] : lists.cuts[c + 1]]
-        choice_loss(lists.kinds[c], lists.chosen[c], equal[: len(listed)], slope[: len(listed)])
+        count_alternatives(lists.kinds[c], lists.chosen[c], counts[: len(listed)])
         for j in range(len(listed)):
-            count = -2.0 * lists.weights[c] * slope[j]
+            count = lists.weights[c] * counts[j]
             values[listed[j]] += count
             degree[edges[listed[j], 0]] += abs(count)
             degree[edges[listed[j], 1]] += abs(count)
+
+
+@jit
+def count_alternatives(kind: int, chosen: int, counts: Array) -> None:
+    """Write the signed counts of the alternatives of a choice, the chosen ones first.
+
+    They are twice the slopes of its log-likelihood where all pairs are equally near: for two
+    alternatives, 1 and -1.
+    """
+    choice_loss(kind, chosen, np.zeros(len(counts)), counts)
+    for j in range(len(counts)):
+        counts[j] *= -2.0
 
 
 @jit

@@ -25,8 +25,8 @@ MOST_SUBSETS = 8
 
 # The integral over log time: its step, the length of its lower tail and of its upper one. The
 # integrand falls like exp(x) below and like exp(-exp(x)) above.
-_STEP, _BELOW, _ABOVE = 0.2, 34.0, 4.0
-_EARLY = -37.0  # log z below which 1 - exp(-z) is z, to rounding
+STEP, _BELOW, _ABOVE = 0.2, 34.0, 4.0
+EARLY = -37.0  # log z below which 1 - exp(-z) is z, to rounding
 
 
 @jit
@@ -163,6 +163,16 @@ def _subsets(chosen: int, u: Array, slope: Array) -> float:
 
 
 @jit
+def integral_nodes(chosen: int) -> Array:
+    """Nodes of the integral for that many chosen alternatives, from the last one down."""
+    above = math.log(chosen + 1.0) + _ABOVE
+    nodes = np.empty(int((above + _BELOW) / STEP))
+    for node in range(len(nodes)):
+        nodes[node] = above - node * STEP
+    return nodes
+
+
+@jit
 def _integral(chosen: int, u: Array, slope: Array) -> float:
     """The first ``chosen`` alternatives in any order, by an integral.
 
@@ -171,18 +181,18 @@ def _integral(chosen: int, u: Array, slope: Array) -> float:
     1 - v**(s_i / R). With v = exp(-exp(x)) the trapezoidal rule converges exponentially.
     """
     rest = _log_sum(u, chosen)
-    above = math.log(chosen + 1.0) + _ABOVE
-    size = int((above + _BELOW) / _STEP)
+    nodes = integral_nodes(chosen)
+    size = len(nodes)
     logs = np.empty(size)
     top = -math.inf
     for node in range(size):
-        x = above - node * _STEP
+        x = nodes[node]
         value = x - exp(x)
         for i in range(chosen):
             arrival = u[i] - rest + x
-            if arrival < _EARLY:
+            if arrival < EARLY:
                 value += arrival
-            elif arrival < -_EARLY:
+            elif arrival < -EARLY:
                 value += math.log(-math.expm1(-exp(arrival)))
         logs[node] = value
         top = max(top, value)
@@ -194,16 +204,16 @@ def _integral(chosen: int, u: Array, slope: Array) -> float:
     for i in range(chosen):
         slope[i] = 0.0
         for node in range(size):
-            arrival = u[i] - rest + above - node * _STEP
+            arrival = u[i] - rest + nodes[node]
             share = 1.0
-            if arrival > _EARLY:
-                time = exp(min(arrival, -_EARLY))
+            if arrival > EARLY:
+                time = exp(min(arrival, -EARLY))
                 share = time / math.expm1(time)
             slope[i] -= logs[node] / total * share
         arrivals -= slope[i]
     for j in range(chosen, len(u)):
         slope[j] = arrivals * exp(u[j] - rest)
-    return -(math.log(_STEP * total) + top)
+    return -(math.log(STEP * total) + top)
 
 
 @jit

@@ -237,7 +237,8 @@ def run_in_lockstep(
 
 
 def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[Form, Data]:
-    """Form and data of the accelerator's program, from comparisons in edge form."""
+    """Form and data of the accelerator's program, from answers in the edge form."""
+    from tercet.accelerator.choices import parts_of
     from tercet.accelerator.target import Form, make_data
 
     problem = target.problem
@@ -248,13 +249,11 @@ def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[
         n_components,
         target.scale_sd > 0.0,
         dtype,
+        tuple(part.group for part in parts_of(problem.lists)),
     )
     return form, make_data(
         form,
-        problem.edges,
-        problem.near,
-        problem.far,
-        problem.weights,
+        problem,
         (target.p, target.q),
         target.precision,
         (target.scale_mean, target.scale_sd),

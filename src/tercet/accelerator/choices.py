@@ -1,0 +1,173 @@
+"""Losses of choices among more than two alternatives in JAX, as those of `tercet.models.luce`.
+
+Choices of one kind and size are evaluated together. Their log-similarities u have the alternatives
+along the first axis, the chosen ones first, so that what all choices have at one place is
+contiguous in memory; any axes may follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+from numpy.typing import NDArray
+
+from tercet.answers.choices import FARTHEST, ORDERED, UNORDERED
+from tercet.arrays import Floats
+from tercet.engine.problem import Lists
+from tercet.models.luce import EARLY, STEP, count_outcomes, integral_nodes
+
+# Chosen alternatives up to which a program visits all subsets of them; above, it integrates.
+MOST_SUBSETS = 4
+
+
+class Group(NamedTuple):
+    """What choices evaluated together have in common; a program is compiled for it."""
+
+    kind: int  # ORDERED, UNORDERED, …
+    chosen: int  # how many
+    size: int  # number of alternatives
+
+    @property
+    def chance(self) -> float:
+        """Probability of an outcome if all are equally likely."""
+        return 1.0 / float(count_outcomes(*self))
+
+    @property
+    def work(self) -> float:
+        """How many comparisons need about as much memory as one choice."""
+        subsets = self.kind == UNORDERED and self.chosen <= MOST_SUBSETS
+        return 0.5 * (self.size + (1 << self.chosen if subsets else 0))
+
+
+class Part(NamedTuple):
+    """The choices of a group."""
+
+    group: Group
+    edges: NDArray[np.int64]  # (size, count) edge numbers
+    weights: Floats  # (count,)
+
+
+def parts_of(lists: Lists) -> list[Part]:
+    """The groups of choices, which are sorted by them, in their order."""
+    keys = np.stack([lists.kinds, lists.chosen, np.diff(lists.cuts)], axis=1)
+    starts = np.flatnonzero(np.any(keys[1:] != keys[:-1], axis=1)) + 1
+    spans = zip([0, *starts], [*starts, len(keys)], strict=True) if len(keys) else ()
+    return [
+        Part(
+            (group := Group(*keys[a].tolist())),
+            lists.edges[lists.cuts[a] : lists.cuts[b]].astype(np.int64).reshape(-1, group.size).T,
+            lists.weights[a:b],
+        )
+        for a, b in spans
+    ]
+
+
+def work_of(parts: list[Part]) -> Floats:
+    """The work of every choice, in their order."""
+    each = [np.full(len(part.weights), part.group.work) for part in parts]
+    return np.concatenate([np.empty(0), *each])
+
+
+def mixed_with_lapses(
+    lapse: Any, chance: float, loss: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Losses if a share of answers is random, the factor of their slopes, and those by the share.
+
+    ``chance`` is the probability of a random answer.
+    """
+    probability = jnp.exp(-loss)
+    mixed = (1.0 - lapse) * probability + lapse * chance
+    return -jnp.log(mixed), (1.0 - lapse) * probability / mixed, (probability - chance) / mixed
+
+
+def loss_and_slopes(group: Group, u: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """-log probability (...) of choices given log-similarities u (size, ...), and slopes by u."""
+    loss, pull_back = jax.vjp(lambda v: choice_loss(group, v), u)
+    return loss, pull_back(jnp.ones_like(loss))[0]
+
+
+def choice_loss(group: Group, u: jax.Array) -> jax.Array:
+    """-log probability (...) of choices, given log-similarities u (size, ...)."""
+    if group.kind == ORDERED:
+        return _ordered(group.chosen, u)
+    if group.kind == UNORDERED:
+        return _subsets(group.chosen, u) if group.chosen <= MOST_SUBSETS else _integral(group, u)
+    if group.kind == FARTHEST:
+        return _ordered(1, -u)
+    return _ordered(1, u) + _ordered(1, -u[1:])
+
+
+def _ordered(chosen: int, u: jax.Array) -> jax.Array:
+    """The first ``chosen`` alternatives in this order, each among those that are left."""
+    rest = logsumexp(u[chosen:], axis=0)
+    loss = jax.nn.softplus(rest - u[chosen - 1])
+    for r in range(chosen - 2, -1, -1):
+        rest = jnp.logaddexp(rest, u[r + 1])
+        loss += jax.nn.softplus(rest - u[r])
+    return loss
+
+
+def _subsets(chosen: int, u: jax.Array) -> jax.Array:
+    """The first ``chosen`` alternatives in any order, by a recursion over subsets of them.
+
+    A subset is the bits of a number: ``left`` is the logarithm of the similarities of all that are
+    not in it, ``reached`` the log-probability that its members are chosen first.
+    """
+    full = (1 << chosen) - 1
+    left = {full: logsumexp(u[chosen:], axis=0)}
+    for subset in range(full - 1, -1, -1):
+        i = next(i for i in range(chosen) if not subset >> i & 1)
+        left[subset] = jnp.logaddexp(left[subset | 1 << i], u[i])
+    reached = {0: jnp.zeros_like(u[0])}
+    for subset in range(1, full + 1):
+        ways = [
+            reached[subset ^ 1 << i] + u[i] - left[subset ^ 1 << i]
+            for i in range(chosen)
+            if subset >> i & 1
+        ]
+        reached[subset] = logsumexp(jnp.stack(ways), axis=0)
+    return -reached[full]
+
+
+def _integral(group: Group, u: jax.Array) -> jax.Array:
+    """The first alternatives in any order, by the integral of `tercet.models.luce`."""
+    return _integrated(u[: group.chosen] - logsumexp(u[group.chosen :], axis=0))
+
+
+@jax.custom_vjp
+def _integrated(u: jax.Array) -> jax.Array:
+    """-log of the integral, given log-similarities u (chosen, ...) relative to all others."""
+    return _integrate(u)[0]
+
+
+def _integrate(u: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """-log of the integral, and its slopes by u.
+
+    Nodes are visited one after the other, so that memory does not grow with their number.
+    """
+    nodes = jnp.asarray(integral_nodes(len(u)), u.dtype)
+
+    def integrand(k: jax.Array) -> jax.Array:
+        arrival = u + nodes[k]
+        time = jnp.exp(jnp.clip(arrival, EARLY, -EARLY))
+        arrived = jnp.where(arrival < EARLY, arrival, jnp.log(-jnp.expm1(-time)))
+        return nodes[k] - jnp.exp(nodes[k]) + jnp.sum(arrived, axis=0)
+
+    def add(k: jax.Array, sums: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        total, shares = sums
+        weight = jnp.exp(integrand(k) - top)
+        time = jnp.exp(jnp.clip(u + nodes[k], EARLY, -EARLY))
+        return total + weight, shares + weight * time / jnp.expm1(time)
+
+    count, nothing = len(nodes), jnp.zeros_like(u)
+    lowest = jnp.full(u.shape[1:], -jnp.inf, u.dtype)
+    top = jax.lax.fori_loop(0, count, lambda k, top: jnp.maximum(top, integrand(k)), lowest)
+    total, shares = jax.lax.fori_loop(0, count, add, (nothing[0], nothing))
+    return -top - jnp.log(STEP * total), -shares / total
+
+
+_integrated.defvjp(_integrate, lambda slopes, by_loss: (by_loss * slopes,))
