@@ -22,20 +22,19 @@ from tercet.posterior import Posterior
 
 Rng = np.random.Generator
 
-VERSION = 1  # raise it when changes in tercet affect what is measured here
+VERSION = 2  # raise it when changes in tercet affect what is measured here
 LEVEL, D, NOISE = 0.95, 2, 0.3
 TRIPLET_OBJECTS, SCREEN_OBJECTS = 15, 12
 EXPONENT, MU = 4.0, 0.05  # of people who choose from screens: odds of a pair ∝ 1/(μ + d^β)
 WORLDS, QUICK_WORLDS = 24, 4
 SHORT: dict[str, Any] = {"n_samples": 400, "n_chains": 2}
 
+AS_INDEPENDENT = "Posterior(2), screens dropped"  # every comparison is an answer of its own
 PLACES = ("800 triplets", "4000 triplets", "300 odd ones out", "60 times 3 of 9")
 MAKERS: dict[str, Callable[[int], Maker]] = {
     "Posterior(2)": lambda seed: Posterior(D, random_state=seed, **SHORT, **QUIET),
     "Bootstrap(2)": lambda seed: Bootstrap(D, random_state=seed, **QUIET),
-    "Posterior(2, unit='answer')": lambda seed: Posterior(
-        D, unit="answer", random_state=seed, **SHORT, **QUIET
-    ),
+    AS_INDEPENDENT: lambda seed: Posterior(D, random_state=seed, **SHORT, **QUIET),
     "Bootstrap(CKL(2, penalty=0.25), 200)": lambda seed: Bootstrap(
         CKL(D, penalty=0.25), 200, random_state=seed, **QUIET
     ),
@@ -55,6 +54,8 @@ def measure(place: str, maker: str, world: int) -> Result:
         rng = np.random.default_rng([world, 77])
         points = rng.standard_normal((SCREEN_OBJECTS, D))
         triplets = _odd_ones_out(points, rng) if "odd" in place else _three_of_nine(points, rng)
+    if maker == AS_INDEPENDENT:
+        triplets = Triplets(triplets.array, n_objects=triplets.n_objects)
     inside, width = _coverage(MAKERS[maker](world).fit(triplets).ensemble_, points)
     return {"inside": inside, "width": width}
 

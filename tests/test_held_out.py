@@ -16,6 +16,13 @@ def asked(m, seed=0, noise=0.3):
     return tc.simulate.answer(POINTS, rows, noise=noise, random_state=seed)
 
 
+def odd_ones_out(m, seed=0, **columns):
+    rng = np.random.default_rng(seed)
+    three = np.argsort(rng.random((m, N)), axis=1)[:, :3]
+    shown = tc.Choices.odd_one_out(three, n_objects=N, **columns)
+    return tc.simulate.choices_from_model(tc.CKL(2).model(), POINTS, shown, random_state=rng)
+
+
 def posterior(**settings):
     quick = {"n_samples": 60, "n_chains": 2, "warmup": 60, "random_state": 0, "progress": False}
     return tc.Posterior(tc.CKL(2), **(quick | settings))
@@ -92,11 +99,9 @@ def test_a_bootstrap_has_not_seen_what_it_predicts():
 
 
 def test_units_are_left_out_together():
-    answers = tc.Triplets(
-        asked(150), observers=np.arange(150) // 3 % 15, screens=np.arange(150) // 3
-    )
-    assert predict(bootstrap(unit="screen"), answers).how == "in 5 folds of screens"
-    told = predict(bootstrap(unit="screen"), answers, unit="observer", folds=3)
+    answers = odd_ones_out(150, observers=np.arange(150) % 15)
+    assert predict(bootstrap(), answers).how == "in 5 folds of screens"
+    told = predict(bootstrap(), answers, unit="observer", folds=3)
     assert told.how == "in 3 folds of observers"
     alone = tc.Triplets(asked(150), observers=np.arange(150) % 15)
     comparisons = predict(bootstrap(), alone)
@@ -105,13 +110,52 @@ def test_units_are_left_out_together():
 
 
 @ignoring
-def test_votes_are_counted_one_by_one_also_on_shared_screens():
+def test_votes_are_counted_one_by_one_also_of_choices():
     votes = np.arange(120) % 3 + 1
-    answers = tc.Triplets(asked(120), screens=np.arange(120) // 2, weights=votes)
-    told = predict(posterior(), answers)
+    told = predict(posterior(), odd_ones_out(120, weights=votes))
     assert told.how == "each screen left out in turn"
-    assert len(told.probability) == votes.sum()
+    assert len(told.probability) == len(told.confidence) == len(told.right) == votes.sum()
     assert told.curve.risk[-1] == pytest.approx(1 - told.accuracy)
+    assert told.accuracy == pytest.approx(told.right.mean())
+    assert told.log_loss == pytest.approx(-np.log(told.probability).mean())
+
+
+@ignoring
+def test_a_choice_is_predicted_as_one_answer():
+    answers = odd_ones_out(200)
+    told = predict(posterior(), answers)
+    assert len(told.probability) == 200
+    assert told.chance == pytest.approx(1 / 3)
+    assert 1 / 3 + 4 * told.accuracy_error < told.accuracy < told.in_order < 0.98
+    assert "by guessing 33" in str(told)
+    right = told.right == 1.0
+    np.testing.assert_array_equal(told.confidence[right], told.probability[right])
+    assert (told.confidence[~right] > told.probability[~right]).all()
+    assert told.reliability.edges[[0, -1]] == pytest.approx([1 / 3, 1.0])
+    assert told.reliability.count.sum() == 200
+    assert told.calibration_error == told.reliability.error
+    assert told.calibration_limit == told.reliability.limit
+    split = predict(posterior(), answers.triplets())  # its comparisons share a screen
+    np.testing.assert_array_equal(split.probability, told.probability)
+
+
+@ignoring
+def test_two_alternatives_are_a_comparison():
+    told = predict(posterior(), asked(120))
+    assert told.chance == 0.5
+    assert told.in_order == told.accuracy
+    np.testing.assert_array_equal(
+        told.confidence, np.maximum(told.probability, 1.0 - told.probability)
+    )
+    np.testing.assert_array_equal(told.right == 1.0, told.probability > 0.5)
+
+
+def test_a_loss_votes_on_choices_by_their_comparisons():
+    told = predict(bootstrap(tc.SOE(2), n_samples=8), odd_ones_out(60), folds=2)
+    assert not told.is_probability
+    assert len(told.probability) == 60
+    assert told.chance == pytest.approx(1 / 3)
+    assert told.accuracy <= told.in_order  # all comparisons of a choice, or some of them
 
 
 @ignoring
@@ -131,7 +175,7 @@ def test_draws_of_an_approximation_are_not_reweighted():
         (bootstrap(), {"folds": 40}, "are too few for 40 folds"),
         (bootstrap(), {"method": "guess"}, "method must be one of 'loo', 'kfold', got 'guess'"),
         (bootstrap(), {"method": "loo"}, "use method='kfold'"),
-        (bootstrap(), {"unit": "screen"}, "screens of the answers are unknown"),
+        (bootstrap(), {"unit": "observer"}, "observers of the answers are unknown"),
         (bootstrap(), {"unit": "person"}, "unit must be one of"),
     ],
 )

@@ -26,7 +26,7 @@ TREES = {module: ast.parse(file.read_text("utf-8")) for module, file in MODULES.
 
 # A part of the package imports only parts of the layers above it here.
 LAYERS = [
-    {"arrays", "errors", "text"},
+    {"arrays", "errors", "kinds", "text"},
     {"compiled", "files", "tables"},
     {"running"},
     {"answers"},

@@ -7,7 +7,6 @@ from sklearn.base import clone
 import tercet as tc
 from tercet import makers as recommended
 from tercet.answers import diagnosis
-from tercet.answers.screens import weigh_screens
 from tercet.errors import InputError
 from tercet.makers import LEARNED, chain_sizes
 from tercet.posterior.posterior import model_at_maximum
@@ -22,6 +21,7 @@ ANSWERS = noisy_triplets(POINTS, 400, noise=0.5, replace=True, random_state=0)
 # Odd ones out: the others are nearer to each other than to the third.
 ROWS = np.concatenate([ANSWERS.array, ANSWERS.array[:, [1, 0, 2]]])
 SCREENS = tc.Triplets(ROWS, screens=np.tile(np.arange(400), 2))
+CHOICES = tc.Choices.odd_one_out(ANSWERS.array)
 QUICK = {"n_samples": 20, "n_chains": 2, "warmup": 30, "random_state": 0}
 
 
@@ -123,30 +123,47 @@ def test_it_needs_the_answers_in_memory(tmp_path):
 # --- screens ----------------------------------------------------------------------------------
 
 
-def test_screens_count_as_one_choice_in_both_makers():
-    weighed = weigh_screens(SCREENS)
-    assert weighed.weights == pytest.approx(2 / 3)
-    alone = tc.Triplets(ROWS, weights=weighed.weights)
-    np.testing.assert_array_equal(
-        drawn(tc.Posterior(2, **QUICK), SCREENS), drawn(tc.Posterior(2, **QUICK), alone)
-    )
-    boot = tc.Bootstrap(tc.STE(2, penalty=0.1), 3, random_state=0)
-    by_hand = tc.Triplets(ROWS, weights=weighed.weights, observers=SCREENS.screens)
-    np.testing.assert_array_equal(
-        drawn(boot, SCREENS), drawn(clone(boot).set_params(unit="observer"), by_hand)
-    )
+MAKERS = {
+    "posterior": lambda: tc.Posterior(2, **QUICK),
+    "laplace": lambda: tc.Posterior(tc.STE(2), sampler="laplace", n_samples=20, random_state=0),
+    "bootstrap": lambda: tc.Bootstrap(tc.STE(2, penalty=0.1), 3, random_state=0),
+    "loss": lambda: tc.Bootstrap(tc.SOE(2), 3, random_state=0),
+}
 
 
-def test_unless_answers_are_asked_for():
-    with pytest.warns(tc.errors.DataWarning, match="one choice.*independent here.*omit unit"):
-        found = drawn(tc.Posterior(2, unit="answer", **QUICK), SCREENS)
-    np.testing.assert_array_equal(found, drawn(tc.Posterior(2, **QUICK), tc.Triplets(ROWS)))
-    assert tc.Posterior.paper(tc.STE(2)).unit == tc.Bootstrap.paper(tc.STE(2)).unit == "answer"
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_comparisons_of_a_screen_are_one_choice_in_every_maker(name):
+    found = MAKERS[name]().fit(SCREENS).ensemble_
+    spelt = MAKERS[name]().fit(CHOICES).ensemble_
+    np.testing.assert_array_equal(found.draws, spelt.draws)
+    assert found.provenance["settings"] == spelt.provenance["settings"]
+    assert found.provenance["n_answers"] == spelt.provenance["n_answers"] == 400
 
 
-def test_a_posterior_of_screens_needs_screens():
-    with pytest.raises(InputError, match="screens of the answers are unknown"):
-        tc.Posterior(2, unit="screen", **QUICK).fit(ANSWERS)
+@pytest.mark.parametrize("name", MAKERS)
+def test_without_their_screens_they_are_independent_answers(name):
+    alone = MAKERS[name]().fit(tc.Triplets(ROWS)).ensemble_
+    assert alone.provenance["n_answers"] == 800
+    assert not np.array_equal(alone.draws, drawn(MAKERS[name](), SCREENS))
+
+
+def test_the_bootstrap_takes_the_maximum_of_the_choices():
+    boot = tc.Bootstrap(2, 3, random_state=0).fit(SCREENS)
+    model, alone = model_at_maximum(CHOICES, 2), model_at_maximum(tc.Triplets(ROWS), 2)
+    assert (boot.ensemble_.model.mu, boot.ensemble_.model.exponent) == (model.mu, model.exponent)
+    assert (model.mu, model.exponent) != (alone.mu, alone.exponent)
+
+
+def test_choices_are_drawn_again_only_by_resampling():
+    boot = tc.Bootstrap(tc.STE(2, penalty=0.1), 3, parametric=True)
+    with pytest.raises(InputError, match="choices among more: use parametric=False, or a Post"):
+        boot.fit(SCREENS)
+
+
+def test_choices_say_what_was_chosen():
+    for maker in (tc.Posterior(2, **QUICK), tc.Bootstrap(2, 3)):
+        with pytest.raises(InputError, match="choices take no y"):
+            maker.fit(CHOICES, np.ones(400))
 
 
 # --- said once --------------------------------------------------------------------------------
@@ -180,9 +197,3 @@ def test_so_does_a_comparison(diagnoses, recwarn):
     tc.compare_models(SCREENS, models, method="kfold", folds=2, n_jobs=1, random_state=0)
     assert len(diagnoses) == 1
     assert not recwarn.list
-
-
-def test_models_that_take_screens_differently_are_not_compared():
-    models = [tc.Posterior(2), tc.Posterior(2, unit="answer")]
-    with pytest.raises(InputError, match="use the same unit for all"):
-        tc.compare_models(SCREENS, models)

@@ -23,7 +23,7 @@ from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
 from tercet.engine.kernels import code_of
 from tercet.engine.lbfgs import TOLERANCE
-from tercet.engine.problem import Problem, problem_of
+from tercet.engine.problem import Problem, build_choice_problem, build_problem
 from tercet.engine.search import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
@@ -271,6 +271,16 @@ def given_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Answers
 def answers_for(model: Model, answers: Answers) -> Answers:
     """The answers as the model takes them: a loss takes the comparisons within choices."""
     return answers if model.is_probability else split_of(answers)
+
+
+def problem_of(answers: Answers, *, use_edges: bool | None = None) -> Problem:
+    """The answers as the engine takes them."""
+    n, weights = answers.n_objects, answers.weights
+    if isinstance(answers, Triplets):
+        return build_problem(answers.array, n, weights, use_edges=use_edges)
+    return build_choice_problem(
+        answers.pairs, answers.cuts, answers.kinds, answers.n_chosen, n, weights
+    )
 
 
 def as_stream(

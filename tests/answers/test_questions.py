@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet import InputError, Triplets, simulate
+from tercet import Choices, InputError, Triplets, simulate
+from tercet.answers.choices import number_choices
 from tercet.answers.questions import (
     UNITS,
     deal,
@@ -79,30 +80,40 @@ def labelled(**more):
 
 
 def test_units_are_numbered_from_zero():
-    T = labelled(observers=["b", "a", "b", "b"], screens=[7, 7, 3, 9])
+    T = labelled(observers=["b", "a", "b", "b"])
     np.testing.assert_array_equal(number_units(T, "answer"), [0, 1, 2, 3])
     np.testing.assert_array_equal(number_units(T, "observer"), [1, 0, 1, 1])
-    np.testing.assert_array_equal(number_units(T, "screen"), [2, 1, 0, 3])  # each has their own 7
-    alone = labelled(screens=[7, 7, 3, 9])
-    np.testing.assert_array_equal(number_units(alone, "screen"), [1, 1, 0, 2])
     assert same_parts(number_units(T, "comparison"), np.array([0, 0, 1, 2]))
     for unit in UNITS:
         assert number_units(T, unit).dtype == np.int64
 
 
-def test_screens_go_before_comparisons():
+def test_units_of_choices_are_numbered_from_zero():
+    rows = [[0, 1, 2], [0, 2, 1], [1, 2, 3], [3, 2, 1]]  # two questions, each asked twice
+    choices = Choices.odd_one_out(rows, observers=["b", "a", "b", "b"], screens=[7, 8, 7, 9])
+    np.testing.assert_array_equal(number_units(choices, "answer"), [0, 1, 2, 3])
+    np.testing.assert_array_equal(number_units(choices, "observer"), [1, 0, 1, 1])
+    for unit in ("screen", "comparison"):
+        assert same_parts(number_units(choices, unit), np.array([0, 0, 1, 1]))
+    for unit in UNITS:
+        assert number_units(choices, unit).dtype == np.int64
+
+
+def test_by_default_a_question_is_a_unit():
     assert default_unit(labelled()) == "comparison"
-    assert default_unit(labelled(screens=[0, 1, 1, 2])) == "screen"
-    np.testing.assert_array_equal(number_units(labelled(screens=[0, 1, 1, 2])), [0, 1, 1, 2])
     np.testing.assert_array_equal(number_units(labelled()), number_comparisons(labelled()))
+    np.testing.assert_array_equal(number_units(labelled(), "screen"), number_units(labelled()))
+    choices = Choices.odd_one_out([[0, 1, 2], [0, 2, 1], [1, 2, 3]])
+    assert default_unit(choices) == "screen"
+    np.testing.assert_array_equal(number_units(choices), number_choices(choices))
 
 
-@pytest.mark.parametrize("unit", ["observer", "screen"])
-def test_units_that_the_answers_do_not_know(unit):
+@pytest.mark.parametrize("answers", [labelled(), Choices.odd_one_out([[0, 1, 2]])])
+def test_units_that_the_answers_do_not_know(answers):
     with pytest.raises(
-        InputError, match=rf"{unit}s of the answers are unknown.*Triplets\(..., {unit}s"
+        InputError, match=r"observers of the answers are unknown.*Triplets\(..., observers"
     ):
-        number_units(labelled(), unit)
+        number_units(answers, "observer")
 
 
 def test_an_unknown_unit_is_named():

@@ -435,15 +435,10 @@ def test_the_correction_warns_where_every_answer_is_satisfied():
         boot.fit(CERTAIN)
 
 
-def test_screens_drawn_answer_by_answer_are_warned_about():
-    paired = tc.Triplets(ANSWERS, screens=np.arange(400) // 2)
-    with pytest.warns(DataWarning, match="one choice.*use unit='screen'"):
-        fitted(triplets=paired, unit="answer")
-    with pytest.warns(DataWarning, match="unit='screen' and parametric=False"):
-        fitted(triplets=paired, parametric=True)
-    fitted(triplets=paired)
-    fitted(triplets=paired, unit="screen")
-    fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(400)))
+def test_screens_of_one_comparison_change_nothing():
+    np.testing.assert_array_equal(
+        draws(triplets=tc.Triplets(ANSWERS, screens=np.arange(400))), draws()
+    )
 
 
 @pytest.mark.parametrize(
@@ -459,9 +454,10 @@ def test_screens_drawn_answer_by_answer_are_warned_about():
         ({"fraction": 0.001}, "fraction=0.001 of 400 answers is less than one"),
         ({"replace": "no"}, "'replace' .* True, False or None"),
         ({"replace": False}, "draws all answers every time"),
-        ({"unit": "row"}, "'unit' .* one of 'answer', 'observer', 'screen', got 'row'"),
+        ({"unit": "row"}, "'unit' .* one of 'answer', 'observer', got 'row'"),
         ({"unit": "observer"}, "do not say which observer"),
-        ({"unit": "screen"}, "do not say which screen"),
+        ({"unit": "screen"}, "'unit' .* one of 'answer', 'observer', got 'screen'"),
+        ({"unit": None}, "'unit' .* one of 'answer', 'observer', got None"),
         ({"alignment": "procrustes"}, "'alignment' .* one of 'paper'"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"random_state": -1}, "random_state must be"),
@@ -471,7 +467,7 @@ def test_screens_drawn_answer_by_answer_are_warned_about():
         ({"correction": True, "parametric": True}, "without replacement"),
         ({"parametric": True, "fraction": 0.4}, "omit fraction, replace and unit"),
         ({"parametric": True, "replace": True}, "omit fraction, replace and unit"),
-        ({"parametric": True, "unit": "screen"}, "omit fraction, replace and unit"),
+        ({"parametric": True, "unit": "observer"}, "omit fraction, replace and unit"),
         ({"parametric": True, "estimator": tc.STE(2)}, r"such as STE\(2, penalty=1/30\)"),
         ({"parametric": True, "estimator": tc.SOE(2)}, r"SOE has none; use .* STE\(2, pen"),
         ({"warm_start": True, "estimator": tc.GNMDS(2)}, "direct=True for a warm start"),

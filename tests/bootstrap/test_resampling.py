@@ -31,10 +31,11 @@ def test_with_replacement_rows_repeat():
 
 
 @pytest.mark.parametrize("replace", [True, False])
-@pytest.mark.parametrize("unit", ["observer", "screen"])
-def test_whole_observers_and_screens_stay_together(unit, replace):
+@pytest.mark.parametrize(("unit", "column"), [("observer", "observers"), ("answer", "screens")])
+def test_whole_observers_and_screens_stay_together(unit, column, replace):
+    """Losses are fitted to the comparisons within choices: those of a screen are one answer."""
     labels = np.random.default_rng(0).choice(["ann", "bob", "cem", "dana", "eve"], 400)
-    triplets = tc.Triplets(ANSWERS, **{f"{unit}s": labels})
+    triplets = tc.Triplets(ANSWERS, **{column: labels})
     units = find_units(triplets, unit)
     assert units.number == 5
     sizes = {name: int(np.sum(labels == name)) for name in set(labels)}

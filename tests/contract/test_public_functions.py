@@ -111,6 +111,7 @@ TAKERS = {
         plots.plot_uncertainty(made, given),
     ),
     "predict_held_out": lambda given, _: tc.predict_held_out(bootstrap(), given, folds=2),
+    "read_answers": None,
     "read_file": None,
     "read_triplets": None,
     "risk_coverage": None,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tercet.engine.problem import Problem, build_problem, take_rows
+from tercet.engine.problem import build_problem, take_rows
 from tercet.engine.search import (
     LARGE,
     Descent,
@@ -323,8 +323,8 @@ def test_many_comparisons_on_threads_reach_the_same_minimum(monkeypatch):
 @pytest.mark.parametrize("size", [10, 1000, 50_000, 1_000_000])
 @pytest.mark.parametrize("count", [1, 7, 200, 1000])
 def test_batches_are_even_and_neither_too_long_nor_too_short(size, count, n_workers):
-    nothing = np.empty(0)
-    problem = Problem(np.empty((size, 3)), *[nothing] * 5, 10)
+    rows = np.zeros((size, 3), dtype=np.uint32)
+    problem = world()._replace(comparisons=rows, position=np.arange(size))
     solver = Descent(Objective(STEModel(), 2))
     spans = batches(solver, problem, count, n_workers)
     assert [k for span in spans for k in range(count)[span]] == list(range(count))

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 
-from tercet import Ensemble, InputError, Triplets, align
+from tercet import Choices, Ensemble, InputError, Triplets, align
 from tercet.errors import TercetError
 from tercet.models import CKLModel, SOEModel, STEModel, TSTEModel
 from tercet.uncertainty import METHODS
@@ -600,3 +600,85 @@ def test_a_map_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "map.npz")
     with pytest.raises(InputError, match="is a pipe or a device"):
         Ensemble.load(tmp_path / "map.npz")
+
+
+# --- choices ----------------------------------------------------------------------------------
+
+
+def of_choices():
+    rng = np.random.default_rng(2)
+    return Ensemble(
+        points(),
+        model=CKLModel(),
+        parameters={
+            "lapse": rng.uniform(0.0, 0.3, 12),
+            "mu": rng.uniform(0.1, 1.0, 12),
+            "exponent": rng.uniform(1.0, 3.0, 12),
+        },
+        names=NAMES,
+    )
+
+
+def some_choices():
+    anchor, others = [0, 1], [[1, 2, 3, 4], [0, 2, 3, 4]]
+    return Choices.concatenate(
+        [
+            Choices.odd_one_out([[0, 1, 2], [3, 2, 4]], n_objects=5),
+            Choices.most_central([[4, 1, 2]], n_objects=5),
+            Choices.nearest(anchor, others, [[1, 2], [4, 0]], n_objects=5),
+            Choices.best_worst(anchor, others, [1, 2], [4, 0], n_objects=5),
+            Triplets(Q, n_objects=5),
+        ]
+    )
+
+
+def test_choices_have_probabilities_in_every_draw(monkeypatch):
+    made, choices = of_choices(), some_choices()
+    found = made.choice_probability(choices, by_draw=True)
+    assert found.shape == (12, 10)
+    assert_allclose(found.mean(axis=0), made.choice_probability(choices), rtol=1e-12)
+    assert_allclose(found[:, -3:], made.answer_probability(Q, by_draw=True), rtol=1e-10)
+    assert_array_equal(
+        made.choice_probability(Q, by_draw=True), made.answer_probability(Q, by_draw=True)
+    )
+    similar = 1.0 / (
+        made.parameters["mu"][:, None, None]
+        + matrices(made.draws) ** made.parameters["exponent"][:, None, None]
+    )
+    lapse = made.parameters["lapse"]
+    a, b, c = similar[:, 0, 1], similar[:, 0, 2], similar[:, 1, 2]
+    assert_allclose(found[:, 0], (1.0 - lapse) * a / (a + b + c) + lapse / 3.0, rtol=1e-10)
+    monkeypatch.setattr("tercet.ensemble.ensemble.LARGEST_TABLE", 30)  # in portions
+    assert_array_equal(made.choice_probability(choices, by_draw=True), found)
+
+
+def test_choices_may_be_asked_by_name():
+    by_name = Choices.odd_one_out([["bee", "ant", "cat"], ["dog", "cat", "eel"]])
+    assert by_name.names != NAMES[:4]
+    by_number = Choices.odd_one_out([[1, 0, 2], [3, 2, 4]])
+    assert_array_equal(
+        of_choices().choice_probability(by_name), of_choices().choice_probability(by_number)
+    )
+    with pytest.raises(InputError, match="about 'cow', which is not in the map"):
+        of_choices().choice_probability(Choices.odd_one_out([["ant", "bee", "cow"]]))
+    with pytest.raises(InputError, match="object 5, but there are only 5 objects"):
+        of_choices().choice_probability(Choices.odd_one_out([[0, 1, 5]]))
+
+
+def test_a_saved_map_says_the_same_of_choices(tmp_path):
+    made, choices = of_choices(), some_choices()
+    made.save(tmp_path / "map.npz")
+    copies = Ensemble.load(tmp_path / "map.npz"), pickle.loads(pickle.dumps(made))
+    for copy in copies:
+        assert_array_equal(
+            copy.choice_probability(choices, by_draw=True),
+            made.choice_probability(choices, by_draw=True),
+        )
+
+
+def test_choices_need_a_model_that_is_a_probability():
+    for answers in (some_choices(), Q):
+        with pytest.raises(InputError, match="has no model"):
+            Ensemble(points()).choice_probability(answers)
+        with pytest.raises(InputError, match="SOE is a loss"):
+            Ensemble(points(), model=SOEModel()).choice_probability(answers)

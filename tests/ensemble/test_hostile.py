@@ -15,6 +15,15 @@ from tercet.models import CKLModel, Model, SOEModel, STEModel, TSTEModel
 DRAWS = np.random.default_rng(0).normal(size=(6, 5, 2))
 COLUMNS = {"lapse": np.full(6, 0.1), "exponent": np.full(6, 2.5), "mu": np.full(6, 0.1)}
 Q = [[0, 1, 2], [1, 2, 3], [4, 0, 3]]
+CHOICES = tc.Choices.concatenate(
+    [
+        tc.Choices.odd_one_out(Q),
+        tc.Choices.most_central(Q),
+        tc.Choices.nearest([0], [[1, 2, 3, 4]], [[1, 2]]),
+        tc.Choices.ranking([0], [[1, 2, 3, 4]]),
+        tc.Choices.best_worst([0], [[1, 2, 3, 4]], [1], [2]),
+    ]
+)
 
 
 def whole():
@@ -53,8 +62,8 @@ def used(ensemble):
         assert np.isfinite(ensemble.point_covariance()).all()
     strategies = ["uncertainty"]
     if ensemble.model is not None and ensemble.model.is_probability:
-        p = ensemble.answer_probability(Q)
-        assert ((p >= 0.0) & (p <= 1.0)).all()
+        for p in (ensemble.answer_probability(Q), ensemble.choice_probability(CHOICES)):
+            assert ((p >= 0.0) & (p <= 1.0)).all()
         strategies += ["mutual_information", "information_gain"]
     for strategy in strategies:
         found = tc.suggest(ensemble, 4, strategy, triplets=Q, random_state=0)
@@ -393,6 +402,10 @@ def test_a_model_without_numbers_does_not_make_suggest_search_for_ever():
         @staticmethod
         def kernel(p, q, near, far, loss, d_near, d_far):
             loss[:] = np.nan
+
+        @staticmethod
+        def similarity(p, q, squared, log_s, slope):
+            log_s[:] = np.nan
 
     ensemble = Ensemble(DRAWS, model=Blank())
     with pytest.raises(InputError, match=r"of some comparisons is not a number.*Try strategy"):

@@ -235,7 +235,6 @@ def test_the_papers_settings():
         "n_chains": 1,
         "warmup": 0,
         "learn": (),
-        "unit": "answer",
         "start": "likelihood",
         "device": "cpu",
         "n_jobs": None,
@@ -437,12 +436,9 @@ def test_errors_name_the_parameter_and_the_cure(settings, message):
         tc.Posterior(**({"estimator": tc.STE(2)} | settings)).fit(ANSWERS)
 
 
-def test_answers_of_one_screen_are_warned_about_where_they_are_taken_as_independent():
-    shared = tc.Triplets(ANSWERS, screens=np.arange(M) // 2)
-    with pytest.warns(DataWarning, match="answers of one screen are one choice.*unit='answer'"):
-        fitted(triplets=shared, unit="answer")
-    fitted(triplets=shared)
-    fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(M)), unit="answer")
+def test_screens_of_one_comparison_change_nothing():
+    own = fitted(triplets=tc.Triplets(ANSWERS, screens=np.arange(M)))
+    np.testing.assert_array_equal(own.ensemble_.draws, fitted().ensemble_.draws)
 
 
 @pytest.mark.filterwarnings("default:not converged")

@@ -8,18 +8,40 @@ import pytest
 from studies.killing import bits
 
 import tercet as tc
+from tercet.answers.either import with_weights
 from tercet.cli.main import main
 from tercet.errors import InputError, TercetError
 from tercet.posterior import chains, mode
 from tercet.running import checkpoint as checkpoints
 from tercet.running.checkpoint import Checkpoint
-from tercet.simulate import gaussian_mixture, noisy_triplets
+from tercet.simulate import choices_from_model, gaussian_mixture, noisy_triplets
 
 # Chains as short as here are told so; what is tested does not depend on it.
 pytestmark = pytest.mark.filterwarnings("ignore:not converged")
 
 POINTS = gaussian_mixture(8, random_state=0)[0]
 ANSWERS = noisy_triplets(POINTS, 300, noise=0.5, replace=True, random_state=0)
+
+
+def make_choices():
+    """Choices of every kind."""
+    rng = np.random.default_rng(1)
+    shown = np.argsort(rng.random((40, 8)), axis=1)
+    anchor, others = shown[:, 0], shown[:, 1:6]
+    asked = [
+        tc.Choices.odd_one_out(shown[:, :3]),
+        tc.Choices.most_central(shown[:, 3:6]),
+        tc.Choices.nearest(anchor, others, others[:, :2]),
+        tc.Choices.nearest(anchor, others, others[:, :2], ranked=True),
+        tc.Choices.best_worst(anchor, others, others[:, 0], others[:, 1]),
+        tc.Choices.nearest(anchor, others[:, :2], others[:, 0]),  # comparisons
+    ]
+    return choices_from_model(
+        tc.STE(2).model(), POINTS, tc.Choices.concatenate(asked), random_state=rng
+    )
+
+
+CHOICES = make_choices()
 SHORT = {"n_samples": 60, "n_chains": 2, "warmup": 90, "random_state": 3}
 MAP = tc.STE(2, penalty=1 / 30)
 MAKERS = {
@@ -37,6 +59,17 @@ MAKERS = {
     "matrices": lambda: tc.Posterior(tc.STE(2), prior=tc.DistancePrior(2.0), **SHORT),
     "laplace": lambda: tc.Posterior(tc.STE(2), sampler="laplace", n_samples=60, random_state=3),
 }
+OF_CHOICES = {
+    "choices, bootstrap": lambda: tc.Bootstrap(MAP, 12, random_state=3),
+    "choices, corrected": MAKERS["corrected"],
+    "choices, loss": lambda: tc.Bootstrap(tc.SOE(2), 8, random_state=3),
+    "choices, hmc": MAKERS["hmc"],
+    "choices, learned": MAKERS["learned"],
+    "choices, elliptical": MAKERS["elliptical"],
+    "choices, matrices": MAKERS["matrices"],
+    "choices, laplace": MAKERS["laplace"],
+}
+MAKERS |= OF_CHOICES
 
 
 @pytest.fixture
@@ -44,7 +77,9 @@ def path(tmp_path):
     return tmp_path / "run.ckpt"
 
 
-def made(name, path=None, answers=ANSWERS, **changes):
+def made(name, path=None, answers=None, **changes):
+    if answers is None:
+        answers = CHOICES if name in OF_CHOICES else ANSWERS
     return MAKERS[name]().set_params(checkpoint=path, **changes).fit(answers)
 
 
@@ -124,7 +159,9 @@ def test_a_checkpoint_that_forgets_anything_is_noticed(lost, path, monkeypatch):
     assert made_bits("hmc", path) != undisturbed
 
 
-@pytest.mark.parametrize("name", ["hmc", "elliptical", "matrices", "bootstrap"])
+@pytest.mark.parametrize(
+    "name", ["hmc", "elliptical", "matrices", "bootstrap", "choices, hmc", "choices, bootstrap"]
+)
 def test_a_run_can_go_on_with_other_workers(name, path, monkeypatch):
     undisturbed = made_bits(name)
     with monkeypatch.context() as stopped:
@@ -136,10 +173,11 @@ def test_a_run_can_go_on_with_other_workers(name, path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["hmc", "learned", "elliptical", "matrices", "the paper's posterior"]
+    "name", ["hmc", "learned", "elliptical", "matrices", "the paper's posterior", *OF_CHOICES]
 )
-def test_chains_have_the_same_bits_on_any_backend(name, monkeypatch):
-    undisturbed = made_bits(name)
+def test_runs_have_the_same_bits_on_any_backend(name, monkeypatch):
+    undisturbed = made_bits(name, n_jobs=1)
+    assert made_bits(name, n_jobs=2) == undisturbed
     for backend in ("threading", "loky"):
         with joblib.parallel_config(backend, n_jobs=2):
             assert made_bits(name) == undisturbed
@@ -204,6 +242,40 @@ def test_other_observers_are_other_data(path):
     others = tc.Triplets(ANSWERS, observers=np.arange(300) % 4)
     with pytest.raises(InputError, match="other observers; other sizes of observers"):
         made("bootstrap", path, answers=others, unit="observer")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (CHOICES[:-1], "other alternatives; other sizes; other kinds; other chosen"),
+        (choices_from_model(tc.STE(2).model(), -POINTS[::-1], CHOICES, random_state=0), "alterna"),
+        (with_weights(CHOICES, np.full(len(CHOICES), 2.0)), "other weights"),
+        (tc.Triplets(CHOICES.triplets().array), "comparisons"),
+        (ANSWERS, "comparisons"),
+    ],
+)
+@pytest.mark.parametrize("name", ["choices, bootstrap", "choices, hmc"])
+def test_other_choices_are_refused(name, change, told, path):
+    made(name, path)
+    with pytest.raises(InputError, match=told):
+        made(name, path, answers=change)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_same_pairs_chosen_in_another_way_are_other_choices(ordered, path):
+    anchor, others = np.zeros(5, dtype=int), np.tile(np.arange(1, 6), (5, 1))
+    first = tc.Choices.nearest(anchor, others, others[:, :2], ranked=ordered)
+    second = tc.Choices.nearest(anchor, others, others[:, :2], ranked=not ordered)
+    made("choices, bootstrap", path, answers=first)
+    with pytest.raises(InputError, match=r"another run: other kinds\."):
+        made("choices, bootstrap", path, answers=second)
+
+
+@pytest.mark.parametrize("name", OF_CHOICES)
+def test_the_comparisons_of_choices_are_the_same_run(name, path, monkeypatch):
+    first = made_bits(name, path)
+    no_work(monkeypatch)
+    assert made_bits(name, path, answers=CHOICES.triplets()) == first
 
 
 def test_a_run_of_the_other_kind_is_refused(path):

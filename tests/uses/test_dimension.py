@@ -1,6 +1,5 @@
 import dataclasses
 import math
-import warnings
 from functools import partial
 
 import numpy as np
@@ -36,6 +35,14 @@ ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0], [4, 0, 1], [0, 2, 4
 
 
 answers = partial(ste_answers, m=120)
+
+
+def odd_ones_out(m):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((10, 2))
+    three = np.argsort(rng.random((m, 10)), axis=1)[:, :3]
+    choices = tc.Choices.odd_one_out(three, n_objects=10)
+    return tc.simulate.choices_from_model(tc.STE(2).model(), points, choices, random_state=rng)
 
 
 def quick(T, dimensions=(1, 2, 3), **more):
@@ -397,11 +404,10 @@ def test_makers_are_left_as_they_were():
     assert posterior.estimator.n_components == bootstrap.estimator.n_components == 5
 
 
-def test_screens_are_left_out_together():
-    screens = np.repeat(np.arange(30), 4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # that screens are one choice is taken care of here
-        assert quick(answers(screens=screens), (1, 2), thorough=False).unit == "screen"
+def test_screens_and_observers_are_left_out_together():
+    shared = odd_ones_out(60).triplets()
+    found = quick(shared, (1, 2), thorough=False)
+    assert (found.unit, found.n_answers) == ("screen", 60)
     observed = answers(observers=np.resize(["ann", "bob", "cy", "dee"], 120))
     assert quick(observed, (1, 2), unit="observer", thorough=False).unit == "observer"
 
@@ -467,7 +473,6 @@ def test_the_default_stops_where_the_answers_do():
         ({"level": 0.5}, "got 0.5"),
         ({"level": math.nan}, "got nan"),
         ({"unit": "person"}, "unit must be one of"),
-        ({"unit": "screen"}, "screens of the answers are unknown"),
         ({"unit": "observer"}, "observers of the answers are unknown"),
         ({"estimator": tc.Posterior(tc.STE())}, r"estimator must be an estimator such as STE\(\)"),
         ({"estimator": tc.STE(penalty=-1.0)}, "penalty"),

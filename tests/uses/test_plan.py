@@ -6,11 +6,11 @@ import pytest
 from scipy.stats import binom, norm
 
 from tercet import simulate
-from tercet.answers.screens import screen_weights
+from tercet.answers.choices import Choices
 from tercet.answers.triplets import Triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
-from tercet.errors import DataWarning, InputError
+from tercet.errors import InputError
 from tercet.estimators import CKL, SOE, STE
 from tercet.metrics import satisfied
 from tercet.posterior import Posterior
@@ -258,30 +258,33 @@ def test_votes_of_a_pilot_are_answers(pilot):
     assert found.pilot == 120
 
 
-def test_screens_of_a_pilot_count_as_one_choice(pilot, monkeypatch):
-    seen = []
-    original = Posterior._fit_quietly
+@pytest.fixture
+def fitted(monkeypatch):
+    """The answers of all fits in a test."""
+    seen, original = [], Posterior._fit_quietly
 
     def fit(maker, answers):
-        seen.append((len(answers), maker.weigh(answers).weights))
+        seen.append(answers)
         return original(maker, answers)
 
     monkeypatch.setattr(Posterior, "_fit_quietly", fit)
-    screens = np.arange(60) // 3
-    shared = Triplets(pilot.array, n_objects=10, screens=screens)
-    plan(None, like=shared, noise=None, answers=[0, 10], n_jobs=1)
-    expected = screen_weights(shared)
-    assert expected.min() < 1.0
-    for count, weights in seen:
-        np.testing.assert_array_equal(weights[:60], expected)
-        np.testing.assert_array_equal(weights[60:], np.ones(count - 60))
+    return seen
 
 
-def test_screens_of_a_pilot_taken_as_independent_are_warned_about(pilot):
-    shared = Triplets(pilot.array, n_objects=10, screens=np.arange(60) // 3)
-    maker = Posterior(STE(2), sampler="laplace", n_samples=20, unit="answer")
-    with pytest.warns(DataWarning, match="one choice"):
-        plan(None, like=shared, noise=None, answers=[0, 10], maker=maker)
+@pytest.mark.parametrize("votes", [1, 2])
+def test_screens_of_a_pilot_are_choices(pilot, fitted, votes):
+    choices = Choices.odd_one_out(pilot.array, n_objects=10, weights=np.full(60, votes))
+    for like in (choices, choices.triplets()):
+        found = plan(None, like=like, noise=None, answers=[0, 10], n_jobs=1)
+        assert found.pilot == 60 * votes
+        first, *others = fitted
+        assert isinstance(first, Choices)
+        assert first.n_answers == 60 * votes
+        assert {len(each) for each in others} == {60 * votes, 60 * votes + 10}
+        for each in others:
+            assert each[: 60 * votes].n_alternatives.tolist() == [3] * 60 * votes
+            assert each[60 * votes :].n_alternatives.tolist() == [2] * (len(each) - 60 * votes)
+        fitted.clear()
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -169,9 +169,10 @@ def test_stimuli_that_do_not_match_are_refused(stimuli, message):
         ({"link": "cloglog"}, "link must be one of 'probit'"),
         ({"uncertainty": "jackknife"}, "uncertainty must be one of"),
         ({"unit": "day"}, "unit must be one of"),
+        ({"unit": "screen"}, "unit must be one of"),
         ({"unit": "observer"}, "add a column observer"),
         ({"unit": "observer", "uncertainty": "parametric"}, "is for resampling"),
-        ({"unit": "screen", "model": tc.Posterior(tc.CKL(1))}, "is for resampling"),
+        ({"unit": "observer", "model": tc.Posterior(tc.CKL(1))}, "is for resampling"),
         ({"n_samples": 1}, "n_samples"),
         ({"lapse": 0.7}, "lapse must be True, False or a share"),
         ({"n_jobs": 0}, "n_jobs"),
@@ -213,11 +214,15 @@ def test_unanimous_answers_warn():
     assert "5 of 5 replicates do not determine all values" in str(caught[1].message)
 
 
-def test_answers_of_one_screen_warn():
+def test_the_comparisons_of_a_screen_are_resampled_together():
     answers = simulated(screens=np.arange(400) // 2)
-    with pytest.warns(DataWarning, match="unit='screen'"):
-        tc.perceptual_scale(answers, unit="answer", n_samples=3)
-    assert tc.perceptual_scale(answers, n_samples=3).made.unit == "screen"
+    shared = tc.perceptual_scale(answers, n_samples=5, random_state=0)
+    assert shared.made.unit == "answer"
+    pairs = tc.Triplets(answers.array, observers=np.arange(400) // 2)
+    by_hand = tc.perceptual_scale(pairs, n_samples=5, random_state=0, unit="observer")
+    np.testing.assert_array_equal(shared.samples, by_hand.samples)
+    with pytest.warns(DataWarning, match="one choice.*use uncertainty='bootstrap'"):
+        tc.perceptual_scale(answers, uncertainty="parametric", n_samples=3)
 
 
 @pytest.mark.parametrize(

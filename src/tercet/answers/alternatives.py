@@ -28,13 +28,10 @@ from tercet.answers.checks import (
 )
 from tercet.arrays import Bools, Floats, Index
 from tercet.errors import InputError, RowsError
+from tercet.kinds import FARTHEST, ORDERED, UNORDERED
 from tercet.text import counted, joined, listed, shown
 
 __all__ = [
-    "BEST_WORST",
-    "FARTHEST",
-    "ORDERED",
-    "UNORDERED",
     "About",
     "Cells",
     "ChoiceFields",
@@ -51,7 +48,6 @@ __all__ = [
     "take",
 ]
 
-ORDERED, UNORDERED, FARTHEST, BEST_WORST = range(4)
 _NO_CHOICES = "there are no choices (0 rows); at least one is needed."
 
 

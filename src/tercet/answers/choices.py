@@ -9,10 +9,6 @@ import numpy as np
 from scipy.special import comb, perm
 
 from tercet.answers.alternatives import (
-    BEST_WORST,
-    FARTHEST,
-    ORDERED,
-    UNORDERED,
     About,
     Cells,
     ChoiceFields,
@@ -44,6 +40,7 @@ from tercet.answers.triplets import (
 )
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
+from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.text import counted, listed, listing
 
 __all__ = [

@@ -82,9 +82,10 @@ def diagnose(answers: Any, min_answers: int = 3) -> list[str]:
     # n objects on a line have n!/2 orders up to reflection; an answer is at most the logarithm of
     # the number of its outcomes, one bit for a comparison.
     if given < (bits := (math.lgamma(n + 1) / math.log(2)) - 1):
+        enough = bits * m / given if m else bits
         messages.append(
             f"{m} answers are too few for {n} objects: ordering them along a line alone takes at "
-            f"least {math.ceil(bits * m / given)} answers."
+            f"least {math.ceil(enough)} answers."
         )
     return messages
 

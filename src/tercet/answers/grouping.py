@@ -24,10 +24,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tercet.answers.alternatives import (
-    BEST_WORST,
-    FARTHEST,
-    ORDERED,
-    UNORDERED,
     ChoiceFields,
     Ragged,
     find_forms,
@@ -37,6 +33,7 @@ from tercet.answers.checks import Array, Fields
 from tercet.answers.triplets import Triplets, restore
 from tercet.arrays import Bools, Index
 from tercet.errors import DataWarning, InputError
+from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.text import counted, shown
 
 __all__ = ["compared", "group", "join", "select", "split"]

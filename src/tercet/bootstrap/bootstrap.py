@@ -44,10 +44,11 @@ from tercet.embedder import (
     is_number,
     need_room,
     oriented,
+    problem_of,
     require,
 )
 from tercet.engine.backend import count_own_threads, fit_anywhere
-from tercet.engine.problem import Problem, problem_of
+from tercet.engine.problem import Problem
 from tercet.engine.search import Fit
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, TercetError
@@ -227,6 +228,7 @@ class Bootstrap(Maker):
         need_room(answers.n_objects, self.embedder.n_components, self._count())
         settled = self.settle(answers)
         estimator, count = settled.embedder, settled._count()
+        number = answers.n_answers if self.unit == "answer" else len(answers)
         answers = answers_for(estimator.model(), answers)
         task = settled._task(answers)
         share = task.size / task.units.number if not self.parametric else 1.0
@@ -256,7 +258,7 @@ class Bootstrap(Maker):
         outcome = classify_fits(fits, estimator.objective(), answers, subsets)
         if self.correction and full and estimator.objective().runs_away:
             outcome = outcome._replace(void=bool(satisfied(full.embedding, answers).all()))
-        about = {"n_answers": len(task.every), "device": device}
+        about = {"n_answers": number, "device": device}
         self._keep(settled, fits, outcome, full, spread, answers.names, entropy, about)
         return outcome
 

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from tercet.answers.choices import FARTHEST, ORDERED
 from tercet.compiled import exp, jit, jit_sums, log
 from tercet.engine.problem import Lists
+from tercet.kinds import FARTHEST, ORDERED
 from tercet.models.base import Array
 from tercet.models.luce import choice_loss, count_outcomes
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.choices import Choices
-from tercet.answers.triplets import Triplets
 from tercet.compiled import jit
 
 Index = NDArray[np.uint32]
@@ -72,13 +70,6 @@ class Problem(NamedTuple):
         return len(self.position)
 
 
-def problem_of(answers: Triplets | Choices, *, use_edges: bool | None = None) -> Problem:
-    """The problem of checked answers."""
-    if isinstance(answers, Triplets):
-        return build_problem(answers.array, answers.n_objects, answers.weights, use_edges=use_edges)
-    return _with_lists(answers)
-
-
 def build_problem(
     comparisons: NDArray[np.integer],
     n_objects: int,
@@ -106,33 +97,41 @@ def build_problem(
     return problem if use_edges is False else _number_edges(problem, always=bool(use_edges))
 
 
-def _with_lists(choices: Choices) -> Problem:
-    """The problem of choices: those between two alternatives are comparisons, all others lists."""
-    n, sizes = choices.n_objects, np.diff(choices.cuts)
-    weights = np.ones(len(choices)) if choices.weights is None else choices.weights
+def build_choice_problem(
+    pairs: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    kinds: NDArray[np.integer],
+    chosen: NDArray[np.int64],
+    n_objects: int,
+    weights: NDArray[np.float64] | None = None,
+) -> Problem:
+    """Convert choices: those between two alternatives are comparisons, all others lists.
+
+    The pairs (A, 2) of choice c, the chosen ones first, are ``pairs[cuts[c]:cuts[c + 1]]``.
+    """
+    sizes, count = np.diff(cuts), len(kinds)
     twos = np.flatnonzero(sizes == 2)
-    firsts = choices.cuts[twos]
-    quadruplets = np.concatenate([choices.pairs[firsts], choices.pairs[firsts + 1]], axis=1)
-    given = None if choices.weights is None else weights[twos]
-    problem = build_problem(quadruplets, n, given, use_edges=False)
+    quadruplets = np.concatenate([pairs[cuts[twos]], pairs[cuts[twos] + 1]], axis=1)
+    given = None if weights is None else weights[twos]
+    problem = build_problem(quadruplets, n_objects, given, use_edges=False)
     others = np.flatnonzero(sizes > 2)
-    lead = choices.pairs[choices.cuts[others], 0]
-    kinds, chosen = choices.kinds.astype(np.int64), choices.n_chosen
-    order = np.lexsort((lead, chosen[others], sizes[others], kinds[others]))
-    others = others[order]
-    cuts = np.concatenate([[0], np.cumsum(sizes[others])])
-    places = np.repeat(choices.cuts[others] - cuts[:-1], sizes[others]) + np.arange(cuts[-1])
-    position = np.empty(len(choices), dtype=np.int64)
+    lead = pairs[cuts[others], 0]
+    others = others[np.lexsort((lead, chosen[others], sizes[others], kinds[others]))]
+    ends = np.concatenate([[0], np.cumsum(sizes[others])])
+    places = np.repeat(cuts[others] - ends[:-1], sizes[others]) + np.arange(ends[-1])
+    position = np.empty(count, dtype=np.int64)
     position[twos] = problem.position
     position[others] = len(twos) + np.arange(len(others))
-    c, pairs = problem.comparisons, choices.pairs[places].astype(np.uint32)
+    c, listed = problem.comparisons, pairs[places].astype(np.uint32)
     numbers, edges = _number(
-        np.concatenate([c[:, 0], c[:, 2], pairs[:, 0]]),
-        np.concatenate([c[:, 1], c[:, 3], pairs[:, 1]]),
-        n,
+        np.concatenate([c[:, 0], c[:, 2], listed[:, 0]]),
+        np.concatenate([c[:, 1], c[:, 3], listed[:, 1]]),
+        n_objects,
     )
-    near, far, listed = np.split(numbers, [len(c), 2 * len(c)])
-    lists = Lists(listed, cuts, kinds[others], chosen[others], weights[others])
+    near, far, in_lists = np.split(numbers, [len(c), 2 * len(c)])
+    each = np.ones(count) if weights is None else weights
+    of_lists = kinds[others].astype(np.int64), chosen[others], each[others]
+    lists = Lists(in_lists, ends, *of_lists)
     return problem._replace(near=near, far=far, edges=edges, position=position, lists=lists)
 
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tercet import uncertainty
 from tercet.answers.choices import Choices
-from tercet.answers.either import match_objects
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import storage
+from tercet.ensemble.answering import answering_model, choice_tables, in_portions
 from tercet.ensemble.averages import Average, average_all, average_sampled, choose_sample
 from tercet.ensemble.draws import (
     Draws,
@@ -248,7 +248,7 @@ class Ensemble:
         by_draw : bool
             Return the probability (S, m) in every draw instead of their mean.
         """
-        model, d = self._answering_model()
+        model, d = answering_model(self._fields)
         drawn = self._fields.parameters
 
         def probability(table: Floats, near: Index, far: Index) -> Floats:
@@ -271,7 +271,8 @@ class Ensemble:
         """
         if not isinstance(answers, Choices):
             return self.answer_probability(answers, by_draw=by_draw)
-        parts = [self.choice_tables(part)[0].T for part in self._portions(answers)]
+        portions = in_portions(answers, LARGEST_TABLE // len(self))
+        parts = [self.choice_tables(portion)[0].T for portion in portions]
         if by_draw:
             return np.concatenate(parts, axis=1)
         return np.concatenate([part.mean(axis=0) for part in parts])
@@ -281,37 +282,7 @@ class Ensemble:
 
         See `tercet.uncertainty.choice_probability`; all of them are in memory at once.
         """
-        model, d = self._answering_model()
-        known = match_objects(choices, self.n_objects, self.names)
-        codes = known.pairs.min(axis=1) * self.n_objects + known.pairs.max(axis=1)
-        distinct, places = np.unique(codes, return_inverse=True)
-        pairs = np.stack(np.divmod(distinct, self.n_objects), axis=1)
-        return uncertainty.choice_probability(
-            self._squared_as_drawn(pairs),
-            places.reshape(-1),
-            known,
-            model,
-            d,
-            self._fields.parameters,
-        )
-
-    def _portions(self, choices: Choices) -> Iterator[Choices]:
-        """The choices in portions whose alternatives fit into memory for all draws."""
-        most = max(1, LARGEST_TABLE // len(self))
-        number = choices.cuts[:-1] // most
-        for part in np.split(np.arange(len(choices)), np.flatnonzero(np.diff(number)) + 1):
-            yield choices[part]
-
-    def _answering_model(self) -> tuple[Model, int]:
-        """The model of answers, and the dimension its constants depend on."""
-        if self.model is None:
-            raise InputError(
-                "this ensemble has no model, so it cannot predict what people will answer; "
-                "triplet_probability gives the probability that near is truly nearer."
-            )
-        if self.kind == "distances" and getattr(self.model, "alpha", 0.0) is None:
-            raise InputError("alpha depends on the dimension, which distances lack; set alpha.")
-        return self.model, self.n_components if self.kind == "points" else 2
+        return choice_tables(self._fields, self._squared_as_drawn, choices)
 
     def all_probabilities(
         self, method: str | None = None, n_jobs: int | None = None

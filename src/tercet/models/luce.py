@@ -15,9 +15,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.arrays import Index
 from tercet.compiled import exp, inline, jit, log
+from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.models.base import Array
 
 # Chosen alternatives up to which all subsets of them are visited; above, an integral is faster.

@@ -16,9 +16,9 @@ from scipy.optimize import minimize_scalar
 from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.answers.either import Answers
 from tercet.compiled import announce_compilation, jit
+from tercet.embedder import problem_of
 from tercet.engine.backend import count_own_threads
 from tercet.engine.kernels import code_of, value_and_gradient
-from tercet.engine.problem import problem_of
 from tercet.engine.search import Objective
 from tercet.errors import TercetError
 from tercet.makers import Sizes

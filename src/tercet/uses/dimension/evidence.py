@@ -15,9 +15,8 @@ from tercet.answers.choices import Choices
 from tercet.answers.either import Answers, weights_of
 from tercet.answers.questions import deal
 from tercet.arrays import Floats, Index
-from tercet.embedder import Embedder
+from tercet.embedder import Embedder, problem_of
 from tercet.engine.backend import fit_anywhere
-from tercet.engine.problem import problem_of
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.metrics import share_in_order, squared_distances

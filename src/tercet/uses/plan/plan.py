@@ -11,9 +11,9 @@ import numpy as np
 
 from tercet.answers.choices import as_answers
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers
+from tercet.answers.either import Answers, split_of, with_weights
 from tercet.answers.questions import single_answers
-from tercet.answers.triplets import Triplets, as_triplets, restore
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count, is_number
@@ -90,7 +90,7 @@ def plan_answers(
     shape : {"normal", "mixture"}, optional
         Points from a standard normal distribution, the default, or from the paper's mixture of
         three Gaussians in the plane.
-    like : Ensemble, Triplets, (m, 3) array or data frame, optional
+    like : Ensemble, Choices, Triplets, (m, 3) array or data frame, optional
         A pilot. Its draws, with their own noise, are taken as the truth. New answers are added to
         those of the pilot: the plan says how many *more* are needed. An Ensemble does not contain
         its answers: the plan is then for a new experiment with the same objects.
@@ -144,7 +144,7 @@ def plan_answers(
         n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
     )
     steps = None if answers is None else check_steps(answers, setting.base)
-    if isinstance(setting.like, Triplets):
+    if setting.like is not None and not isinstance(setting.like, Ensemble):
         warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
     entropy, jobs = entropy_of(random_state), count_threads(n_jobs)
     with progress_bar(0, "maps", progress) as bar:
@@ -292,7 +292,7 @@ class Search:
                 )
                 for w in range(s.repeats)
             ]
-        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(as_answers(s.like), _PILOT)[0]
+        pilot = s.like if isinstance(s.like, Ensemble) else self._fit(s.like, _PILOT)[0]
         rng = np.random.default_rng(seed_for(self.entropy, _DRAWS))
         draws = rng.choice(len(pilot), s.repeats, replace=s.repeats > len(pilot))
         return [drawn_world(pilot, int(draw)) for draw in draws]
@@ -331,13 +331,11 @@ class Search:
         return (self.entropy, *words)
 
 
-def _pilot_answers(like: Triplets | Ensemble | None) -> Triplets | None:
-    """The answers of a pilot, votes one by one."""
-    if not isinstance(like, Triplets):
+def _pilot_answers(like: Answers | Ensemble | None) -> Triplets | None:
+    """The answers of a pilot, votes one by one; of choices the comparisons, each on its screen."""
+    if like is None or isinstance(like, Ensemble):
         return None
-    rows = single_answers(like, "the pilot")
-    votes: Triplets = restore(like[rows]._fields._replace(weights=None))
-    return votes
+    return split_of(with_weights(like[single_answers(like, "the pilot")], None))
 
 
 # --- settings, checked before the work starts ---------------------------------------------------
@@ -356,7 +354,7 @@ class Setting(NamedTuple):
     noise: float | None  # None where a pilot says it
     lapse: float | None
     shape: str
-    like: Triplets | Ensemble | None
+    like: Answers | Ensemble | None
     base: int  # answers of the pilot
     assurance: float
     repeats: int
@@ -399,7 +397,7 @@ def settle(
             f"repeats must be at least {fewest}: fewer simulated experiments cannot show what "
             f"{100 * assurance:.3g} % of experiments reach; got {repeats!r}."
         )
-    base = like.n_answers if isinstance(like, Triplets) else 0
+    base = 0 if like is None or isinstance(like, Ensemble) else like.n_answers
     if limit is None:
         limit = max(math.ceil(LIMIT * n * math.log2(n)), LIMIT_OF_PILOT * base)
     elif not is_count(limit) or limit < n:
@@ -433,12 +431,12 @@ def check_steps(answers: Sequence[int], base: int) -> list[int]:
     return [base + int(m) for m in steps]
 
 
-def _read_pilot(like: Any) -> Triplets | Ensemble:
-    """The ensemble, or the answers of a pilot as Triplets."""
+def _read_pilot(like: Any) -> Answers | Ensemble:
+    """The ensemble, or the answers of a pilot."""
     if isinstance(like, Ensemble):
         return like
     try:
-        return as_triplets(like)
+        return as_answers(like)
     except InputError as error:
         raise InputError(
             f"like must be the answers of a pilot, or an Ensemble made of them: {error}"
@@ -446,7 +444,7 @@ def _read_pilot(like: Any) -> Triplets | Ensemble:
 
 
 def _of_pilot(
-    like: Triplets | Ensemble,
+    like: Answers | Ensemble,
     n_objects: int | None,
     n_components: int | None,
     noise: float | None,
@@ -462,8 +460,8 @@ def _of_pilot(
             f"the pilot in like has {like.n_objects} objects, and n_objects is {n_objects!r}; "
             "leave n_objects out."
         )
-    if isinstance(like, Triplets):
-        if like.is_quadruplets:
+    if not isinstance(like, Ensemble):
+        if split_of(like).is_quadruplets:
             raise InputError("a plan is for triplets, and the pilot in like has quadruplets.")
         d = DIMENSION if n_components is None else n_components
         _check_dimension(d, like.n_objects)
