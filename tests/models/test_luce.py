@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import minimize
+from tests.luce import by_definition, in_any_order, in_this_order, outcomes
 
 from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.models.luce import (
@@ -53,51 +54,6 @@ def loss_and_slope(kind, k, u, loss=choice_loss):
 
 def logs(strengths):
     return np.log(np.array(strengths, dtype=float))
-
-
-def outcomes(kind, k, m):
-    """All outcomes: the places of the alternatives, the chosen ones first."""
-    chosen = combinations(range(m), k) if kind == UNORDERED else permutations(range(m), k)
-    return [[*some, *(j for j in range(m) if j not in some)] for some in chosen]
-
-
-# ---- the definition
-
-
-def in_this_order(k, s):
-    """Choices without replacement: each among those that are left."""
-    return math.prod(s[r] / sum(s[r:]) for r in range(k))
-
-
-def in_any_order(k, s):
-    """The sum over all orders of the chosen ones."""
-    rest = list(s[k:])
-    return sum(in_this_order(k, [*order, *rest]) for order in permutations(s[:k]))
-
-
-def in_any_order_by_exclusion(k, s):
-    """The same as the chance that k exponential times all precede the first of the others.
-
-    Expanding the integral over v from 0 to 1 of the product of 1 - v**(s_i / R), R being the sum
-    of the others, gives the sum over subsets T of the chosen ones of (-1)**|T| R / (R + s(T)).
-    """
-    R, total = sum(s[k:]), 0
-    for size in range(k + 1):
-        for subset in combinations(s[:k], size):
-            total += (-1) ** size * R / (R + sum(subset))
-    return total
-
-
-def by_definition(kind, k, s):
-    """The probability of a choice, from strengths s of any number type."""
-    if kind == ORDERED:
-        return in_this_order(k, s)
-    if kind == UNORDERED:
-        return in_any_order(k, s)
-    inverse = [1 / strength for strength in s]
-    if kind == FARTHEST:
-        return inverse[0] / sum(inverse)
-    return s[0] / sum(s) * inverse[1] / sum(inverse[1:])
 
 
 # ---- checks of a likelihood, right or wrong
@@ -205,6 +161,19 @@ def test_the_last_of_a_ranking_sums_to_one_all_the_same():
 
 
 # ---- several without order
+
+
+def in_any_order_by_exclusion(k, s):
+    """The same as the chance that k exponential times all precede the first of the others.
+
+    Expanding the integral over v from 0 to 1 of the product of 1 - v**(s_i / R), R being the sum
+    of the others, gives the sum over subsets T of the chosen ones of (-1)**|T| R / (R + s(T)).
+    """
+    R, total = sum(s[k:]), 0
+    for size in range(k + 1):
+        for subset in combinations(s[:k], size):
+            total += (-1) ** size * R / (R + sum(subset))
+    return total
 
 
 def test_two_of_three():
