@@ -3,6 +3,7 @@
 import numpy as np
 
 import tercet as tc
+from tercet.answers.choices import restore
 from tercet.models import STEModel
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.priors import NormalPrior, check_learn
@@ -43,3 +44,30 @@ def posterior_target(points, m, model=None, learn=(), *, d=None, weight=None, **
     plan = Plan(model, d, normal, check_learn(learn, model), "hmc", 1, 1, 0, "mode")
     weights = None if weight is None else np.full(m, weight)
     return build_target(plan, tc.Triplets(rows, n_objects=n, weights=weights))
+
+
+def choices_of_every_kind(n=9, m=8, seed=0, **columns):
+    """Choices of all kinds, m of each, answered at random; eleven kinds and sizes.
+
+    A column is given as a function of the number of choices, such as ``weights=rng.random``.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.array([rng.permutation(n) for _ in range(11 * m)]).reshape(11, m, n)
+    of = [part[:, 0] for part in rows]
+    parts = [
+        tc.Choices.nearest(of[0], rows[0][:, 1:3], rows[0][:, 1]),  # of two
+        tc.Choices(rows[1][:, :4].reshape(m, 2, 2), np.zeros(m, dtype=int)),  # two pairs
+        tc.Choices.odd_one_out(rows[2][:, :3]),
+        tc.Choices.most_central(rows[3][:, :3]),
+        tc.Choices.nearest(of[4], rows[4][:, 1:6], rows[4][:, 1]),
+        tc.Choices.nearest(of[5], rows[5][:, 1:7], rows[5][:, 1:3]),
+        tc.Choices.nearest(of[6], rows[6][:, 1:7], rows[6][:, 1:4], ranked=True),
+        tc.Choices.ranking(of[7], rows[7][:, 1:5]),
+        tc.Choices.best_worst(of[8], rows[8][:, 1:6], rows[8][:, 1], rows[8][:, 2]),
+        tc.Choices(rows[9][:, :6].reshape(m, 3, 2), np.zeros(m, dtype=int)),  # three pairs
+        tc.Choices.nearest(of[10], rows[10][:, 1:4], rows[10][:, 1:3]),  # two of three
+    ]
+    whole = tc.Choices.concatenate(parts)
+    whole = whole[rng.permutation(len(whole))]
+    made = {name: make(len(whole)) for name, make in columns.items()}
+    return restore(whole._fields._replace(n_objects=n, **made))

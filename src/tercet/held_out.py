@@ -54,7 +54,8 @@ class HeldOut(NamedTuple):
         Predicted probability of each given answer, its unit being held out; votes one by one. For
         models without a likelihood, π: the probability that the answer is true.
     confidence, right : (k,) array
-        Probability of the most likely outcome of each, and whether it was the answer, ½ for a tie.
+        Probability of the most likely outcome of each, and whether it was the answer; a share, such
+        as ½, if several are as likely.
     how : str
         How answers were held out, such as "each comparison left out in turn".
     accuracy, accuracy_error : float
@@ -342,7 +343,7 @@ class Pointwise(NamedTuple):
 
     @property
     def right(self) -> Floats:
-        """Whether that is the answer, (m,): 1, 0, or ½ for a tie."""
+        """Whether that is the answer, (m,): 1, 0, or a share if several are as likely."""
         return np.asarray(self.columns[2])
 
     @property
@@ -489,7 +490,7 @@ class _Drawn(NamedTuple):
         order = np.empty(len(mean), dtype=np.int64)
         order_outcomes(choices.kinds, choices.cuts, mean, order)
         right, in_order = np.empty(len(p)), np.empty(len(p))
-        agreement_with(choices.kinds, choices.cuts, choices.n_chosen, mean, order, right, in_order)
+        agreement_with(choices.kinds, choices.cuts, choices.n_chosen, mean, right, in_order)
         likeliest, _ = self.ensemble.choice_tables(rearranged(choices, order))
         confidence = np.einsum("ms,ms->m", likeliest, weights)
         return np.stack([p, confidence, right, in_order])

@@ -7,26 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from tests.accelerator.test_target import assert_same, in_jax, on_the_cpu, place
+from tests.accelerator.test_target import assert_same
 
 import tercet as tc
-from tercet.accelerator import choices as choices_module
-from tercet.accelerator import solver as solver_module
-from tercet.accelerator import target as target_module
-from tercet.accelerator.choices import Group, loss_and_slopes, parts_of, work_of
-from tercet.accelerator.device import PLATFORM, computing_on, find_device
-from tercet.accelerator.forms import Loss, value_and_gradient
-from tercet.accelerator.solver import OnDevice, load_batch, spectral_start
-from tercet.accelerator.target import bytes_a_chain, energies, gradients
+from tercet.accelerator.choices import Group, loss_and_slopes
+from tercet.accelerator.device import PLATFORM
 from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED
-from tercet.engine import starts
-from tercet.engine.problem import problem_of
-from tercet.engine.search import Descent, Objective, Options, evaluate
 from tercet.models import CKLModel, ShepardModel, STEModel, TSTEModel, luce
-from tercet.posterior.draw import Plan, build_target, convert
-from tercet.posterior.priors import NormalPrior, check_learn
-from tercet.simulate import choices_from_model
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tercet.answers.choices import FARTHEST, ORDERED, UNORDERED
 from tercet.arrays import Floats
 from tercet.engine.problem import Lists
-from tercet.models.luce import EARLY, STEP, count_outcomes, integral_nodes
+from tercet.models.luce import EARLY, count_outcomes, integral_nodes
 
 # Chosen alternatives up to which a program visits all subsets of them; above, it integrates.
 MOST_SUBSETS = 4
@@ -149,7 +149,8 @@ def _integrate(u: jax.Array) -> tuple[jax.Array, jax.Array]:
 
     Nodes are visited one after the other, so that memory does not grow with their number.
     """
-    nodes = jnp.asarray(integral_nodes(len(u)), u.dtype)
+    places = integral_nodes(len(u))
+    step, nodes = float(places[0] - places[1]), jnp.asarray(places, u.dtype)
 
     def integrand(k: jax.Array) -> jax.Array:
         arrival = u + nodes[k]
@@ -167,7 +168,7 @@ def _integrate(u: jax.Array) -> tuple[jax.Array, jax.Array]:
     lowest = jnp.full(u.shape[1:], -jnp.inf, u.dtype)
     top = jax.lax.fori_loop(0, count, lambda k, top: jnp.maximum(top, integrand(k)), lowest)
     total, shares = jax.lax.fori_loop(0, count, add, (nothing[0], nothing))
-    return -top - jnp.log(STEP * total), -shares / total
+    return -top - jnp.log(step * total), -shares / total
 
 
 _integrated.defvjp(_integrate, lambda slopes, by_loss: (by_loss * slopes,))

@@ -24,8 +24,9 @@ from tercet.models.base import Array
 MOST_SUBSETS = 8
 
 # The integral over log time: its step, the length of its lower tail and of its upper one. The
-# integrand falls like exp(x) below and like exp(-exp(x)) above.
-STEP, _BELOW, _ABOVE = 0.2, 34.0, 4.0
+# integrand falls like exp(x) below and like exp(-exp(x)) above. If all k chosen ones are weak its
+# width is 1 / sqrt(k + 1), of which a step is at most a share.
+_STEP, _SHARE, _BELOW, _ABOVE = 0.2, 0.6, 34.0, 4.0
 EARLY = -37.0  # log z below which 1 - exp(-z) is z, to rounding
 
 
@@ -166,9 +167,10 @@ def _subsets(chosen: int, u: Array, slope: Array) -> float:
 def integral_nodes(chosen: int) -> Array:
     """Nodes of the integral for that many chosen alternatives, from the last one down."""
     above = math.log(chosen + 1.0) + _ABOVE
-    nodes = np.empty(int((above + _BELOW) / STEP))
+    step = min(_STEP, _SHARE / math.sqrt(chosen + 1.0))
+    nodes = np.empty(int((above + _BELOW) / step))
     for node in range(len(nodes)):
-        nodes[node] = above - node * STEP
+        nodes[node] = above - node * step
     return nodes
 
 
@@ -213,7 +215,7 @@ def _integral(chosen: int, u: Array, slope: Array) -> float:
         arrivals -= slope[i]
     for j in range(chosen, len(u)):
         slope[j] = arrivals * exp(u[j] - rest)
-    return -(math.log(STEP * total) + top)
+    return -(math.log((nodes[0] - nodes[1]) * total) + top)
 
 
 @jit
@@ -271,32 +273,53 @@ def agreement_with(
     cuts: Index,
     chosen: Index,
     scores: Array,
-    order: Index,
     right: Array,
     in_order: Array,
 ) -> None:
-    """Whether the outcome arranged by `order_outcomes` is the given one, in which they are sorted.
+    """Whether the scores (A,) predict the given outcome: 1, 0, or a share of those that tie.
 
-    Also writes the share of the comparisons within each choice that the scores (A,) get right; of
-    the most and the least similar, those with the rest.
+    Also writes the share of the comparisons within each choice that the scores get right; of the
+    most and the least similar, those with the rest.
     """
     for c in range(len(kinds)):
         start, m, k = cuts[c], cuts[c + 1] - cuts[c], chosen[c]
-        right[c] = 1.0
-        for j in range(k):
-            place = order[start + j]
-            if place >= k or (kinds[c] != UNORDERED and place != j):
-                right[c] = 0.0
+        own = scores[start : start + m]
+        if kinds[c] == UNORDERED:
+            right[c] = _share_of_sets(own, k)
+        elif kinds[c] == BEST_WORST:
+            right[c] = _share_of_first(own) * _share_of_first(-own[1:])
+        else:
+            right[c] = 1.0
+            for r in range(k):
+                right[c] *= _share_of_first(own[r:])
         won, count = 0.0, 0.0
         for i in range(k):
             for j in range(i + 1 if kinds[c] == ORDERED else k, m):
                 if kinds[c] == BEST_WORST and i == 1:
-                    higher, lower = scores[start + j], scores[start + 1]
+                    higher, lower = own[j], own[1]
                 else:
-                    higher, lower = scores[start + i], scores[start + j]
+                    higher, lower = own[i], own[j]
                 count += 1.0
                 won += 1.0 if higher > lower else (0.5 if higher == lower else 0.0)
         in_order[c] = won / count
+
+
+@jit
+def _share_of_first(scores: Array) -> float:
+    """1 if the first score is the highest, a share if others are as high, else 0."""
+    if scores[0] < np.max(scores):
+        return 0.0
+    return 1.0 / float(np.sum(scores == scores[0]))
+
+
+@jit
+def _share_of_sets(scores: Array, chosen: int) -> float:
+    """1 if the first ``chosen`` scores are the highest, a share if other sets tie, else 0."""
+    lowest = np.min(scores[:chosen])
+    if lowest < np.max(scores[chosen:]):
+        return 0.0
+    inside, all_of_them = np.sum(scores[:chosen] == lowest), np.sum(scores == lowest)
+    return 1.0 / count_outcomes(UNORDERED, inside, all_of_them)
 
 
 @jit
