@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tercet.accelerator.choices import Group, choice_loss
+from tercet.accelerator.lists import Group, choice_loss
 from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.engine.problem import Index
 from tercet.engine.starts import count_alternatives

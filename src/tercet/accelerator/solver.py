@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.accelerator import lbfgs
-from tercet.accelerator.choices import Part, parts_of, work_of
 from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.accelerator.forms import (
     EXACT,
@@ -31,6 +30,7 @@ from tercet.accelerator.forms import (
     signed_counts,
     value_and_gradient,
 )
+from tercet.accelerator.lists import Part, parts_of, work_of
 from tercet.engine.blocks import Blocks
 from tercet.engine.lbfgs import EVALUATE, MEMORY
 from tercet.engine.problem import Problem

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.accelerator.choices import Group, loss_and_slopes, mixed_with_lapses, parts_of
+from tercet.accelerator.lists import Group, loss_and_slopes, mixed_with_lapses, parts_of
 from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW

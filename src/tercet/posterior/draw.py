@@ -238,7 +238,7 @@ def run_in_lockstep(
 
 def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[Form, Data]:
     """Form and data of the accelerator's program, from answers in the edge form."""
-    from tercet.accelerator.choices import parts_of
+    from tercet.accelerator.lists import parts_of
     from tercet.accelerator.target import Form, make_data
 
     problem = target.problem

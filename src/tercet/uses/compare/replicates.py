@@ -15,6 +15,7 @@ from tercet.answers.either import match_objects
 from tercet.answers.grouping import compared
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
+from tercet.ensemble.answering import answering_model
 from tercet.models.luce import draw_outcomes
 from tercet.uncertainty import similarities_by_draw
 
@@ -94,7 +95,7 @@ def _part(choices: Choices, rng: np.random.Generator) -> Choices:
 
 def _similarities(ensemble: Ensemble, pairs: Index) -> Iterator[tuple[Floats, float]]:
     """Log-similarities (E,) of pairs in each draw, and its lapse rate."""
-    model, d = ensemble._answering_model()
+    model, d = answering_model(ensemble._fields)
     step = max(1, BLOCK // len(pairs))
     for start in range(0, len(ensemble), step):
         some = ensemble[start : start + step]

@@ -10,8 +10,8 @@ import pytest
 from tests.accelerator.test_target import assert_same
 
 import tercet as tc
-from tercet.accelerator.choices import Group, loss_and_slopes
 from tercet.accelerator.device import PLATFORM
+from tercet.accelerator.lists import Group, loss_and_slopes
 from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.models import CKLModel, ShepardModel, STEModel, TSTEModel, luce
 
