@@ -1,4 +1,4 @@
-"""Posterior: draw embeddings given the answers and a prior (paper, section 3.1); its maximum."""
+"""Posterior: draw embeddings given the answers and a prior (paper, section 3.1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from tercet.posterior.priors import (
     check_learn,
     default_prior,
     first_theta,
-    natural,
 )
 from tercet.running.checkpoint import PathLike
 from tercet.running.memory import need_memory
@@ -37,7 +36,7 @@ from tercet.running.threads import count_threads, one_blas_thread
 
 __all__ = [
     "Posterior",
-    "model_at_maximum",
+    "penalised",
 ]
 
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
@@ -376,36 +375,32 @@ def _need_room_for(plan: Plan, n_objects: int) -> None:
     )
 
 
-# --- the maximum of the posterior, from which a bootstrap takes its parameters ------------------
+# --- the scale of the prior, from which a bootstrap takes its penalty ---------------------------
 
 
 _SEARCHES = 4  # from different starts; the best is used
-_DIGITS = 4  # significant digits of the parameters
+_DIGITS = 4  # significant digits of the penalty
 
 
-def model_at_maximum(answers: Answers, n_components: int) -> Shepard:
-    """Shepard's law at the maximum of the recommended posterior: gamma, and the prior as a penalty.
+def penalised(answers: Answers, n_components: int) -> Shepard:
+    """The recommended model for a single map: Shepard's law, with the prior as a penalty.
 
-    The prior's variance is that of `settle_scale`. A fit of a single map has no lapse rate, so
-    neither has this posterior: answers given at random make the map smaller instead. The search
-    starts from the same points for every seed, so that the result depends on the answers alone.
+    The prior's variance v is that of `settle_scale`. A single map cannot learn gamma, which would
+    fit the noise too (the joint maximum has gamma above 2 where answers come from gamma = 1), so it
+    is 1. It has no lapse rate either: answers given at random make the map smaller instead. The
+    search starts from the same points for every seed, so that the result depends on the answers
+    alone.
 
     Parameters
     ----------
     answers : Triplets or Choices
     n_components : int
     """
-    learned = tuple(name for name in LEARNED if name != "lapse")
-    plan = Posterior(Shepard(n_components), learn=learned)._plan()
+    plan = Posterior(Shepard(n_components))._plan()
     rngs = [np.random.default_rng(k) for k in range(_SEARCHES)]
     with one_blas_thread():
         target = build_target(plan, answers)
         theta = first_theta(plan.learn, plan.model)
         best = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1).mode
-    gamma = natural(plan.learn, best.theta[None])["gamma"][0]
-    gamma, penalty = (_rounded(value) for value in (gamma, 0.5 * np.exp(-best.log_scale)))
-    return Shepard(n_components, gamma=gamma, penalty=penalty)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    penalty = 0.5 * float(np.exp(-best.log_scale))
+    return Shepard(n_components, penalty=float(f"{penalty:.{_DIGITS}g}"))
