@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tercet.answers.screens import weigh_screens
 
 import tercet as tc
 from tercet import makers as recommended
 from tercet.answers import diagnosis
-from tercet.answers.screens import weigh_screens
 from tercet.errors import InputError
 from tercet.makers import LEARNED, chain_sizes
 from tercet.posterior.posterior import model_at_maximum

@@ -4,9 +4,9 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from tercet.answers.screens import screen_weights, weigh_screens
 
 import tercet as tc
-from tercet.answers.screens import screen_weights, weigh_screens
 
 
 def weights_of(rows, screens=None):

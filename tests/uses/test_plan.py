@@ -4,9 +4,9 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
+from tercet.answers.screens import screen_weights
 
 from tercet import simulate
-from tercet.answers.screens import screen_weights
 from tercet.answers.triplets import Triplets
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
