@@ -7,7 +7,7 @@ from tercet.answers.choices import restore
 from tercet.models import STEModel
 from tercet.posterior.draw import Plan, build_target
 from tercet.posterior.priors import NormalPrior, check_learn
-from tercet.simulate import answers_from_model, random_comparisons
+from tercet.simulate import answers_from_model, choices_from_model, random_comparisons
 from tercet.uses.scale.difference import probability
 
 N_STIMULI = 6
@@ -22,6 +22,24 @@ def ste_answers(n=8, m=60, d=2, *, size=1.0, repeats=1, seed=0, **columns):
     asked = np.repeat(random_comparisons(n, m, random_state=rng), repeats, axis=0)
     rows = answers_from_model(STEModel(), points, asked, random_state=rng)
     return tc.Triplets(rows, n_objects=n, **columns)
+
+
+def ste_choices(n=8, m=60, d=2, *, kind="odd", size=1.0, repeats=1, seed=0, **columns):
+    """Choices of the STE model about normal points, and these points.
+
+    The kinds are odd ones out, the three nearest of six ("set"), and rankings of six ("ranking").
+    """
+    rng = np.random.default_rng(seed)
+    points = size * rng.normal(size=(n, d))
+    shown = np.repeat(np.argsort(rng.random((m, n)), axis=1), repeats, axis=0)
+    more = {"n_objects": n, **columns}
+    if kind == "odd":
+        asked = tc.Choices.odd_one_out(shown[:, :3], **more)
+    elif kind == "set":
+        asked = tc.Choices.nearest(shown[:, 0], shown[:, 1:7], shown[:, 1:4], **more)
+    else:
+        asked = tc.Choices.ranking(shown[:, 0], shown[:, 1:7], **more)
+    return choices_from_model(STEModel(), points, asked, random_state=rng), points
 
 
 def scale_answers(m=400, seed=0, psi=PSI, sigma=SIGMA, lapse=0.0, **columns):

@@ -18,14 +18,30 @@ def chains(r_hat=1.01, worth=900.0):
 
 
 def predicted(accuracy=0.8, error=0.01, rough=0.0, off=0.01, stated=0.8):
-    p = np.full(100, stated)
-    p[: round(100 * (1 - accuracy))] = 1 - stated
-    return HeldOut(p, "in turn", accuracy, error, 0.5, 0.01, rough, off, 0.02, None)
+    right = np.ones(100)
+    right[: round(100 * (1 - accuracy))] = 0.0
+    p = np.where(right, stated, 1 - stated)
+    return HeldOut(
+        probability=p,
+        confidence=np.full(100, stated),
+        right=right,
+        how="in turn",
+        accuracy=accuracy,
+        accuracy_error=error,
+        chance=0.5,
+        in_order=accuracy,
+        log_loss=0.5,
+        log_loss_error=0.01,
+        rough=rough,
+        calibration_error=off,
+        calibration_limit=0.02,
+        curve=None,
+    )
 
 
-def ceiling(accuracy=0.82):
+def ceiling(accuracy=0.82, outcomes=2):
     return NoiseCeiling(
-        accuracy, (accuracy - 0.02, accuracy + 0.02), 0.4, (0.3, 0.5), accuracy, 1.0, 50
+        accuracy, (accuracy - 0.02, accuracy + 0.02), 0.4, (0.3, 0.5), accuracy, 1.0, 50, outcomes
     )
 
 
@@ -118,7 +134,8 @@ def test_a_large_gap_to_the_noise_ceiling():
     assert cautions.about_ceiling(predicted(0.7, error=0.05), ceiling(0.8)) == ""  # chance
     said = cautions.about_ceiling(predicted(0.7), ceiling(0.8))
     assert said.startswith("70 % of held-out answers are predicted correctly, but")
-    assert "80 % (78 % to 82 %)" in said
+    assert "80 % (78 % to 82 %) for comparisons like the repeated ones" in said
+    assert "for screens like the" in cautions.about_ceiling(predicted(0.7), ceiling(0.8, 3))
 
 
 def test_rough_guesses():

@@ -10,13 +10,15 @@ from matplotlib.figure import Figure
 from scipy import stats
 from scipy.special import logsumexp
 from tests.worlds import ste_answers as answers
+from tests.worlds import ste_choices as choices
 
 import tercet as tc
 from tercet import (
     held_out as predictive,
 )
+from tercet.answers.choices import number_choices
 from tercet.answers.questions import number_comparisons
-from tercet.answers.repeats import noise_ceiling, repeated_votes
+from tercet.answers.repeats import repeated_votes
 from tercet.held_out import (
     held_out,
     leave_one_out,
@@ -25,9 +27,10 @@ from tercet.held_out import (
 )
 from tercet.models import STEModel
 from tercet.plots.comparisons import plot_models
-from tercet.uses.compare import by_prediction
+from tercet.uses.compare import by_prediction, replicates
 from tercet.uses.compare.by_prediction import name_models
-from tercet.uses.compare.comparison import ModelScore, clearly_worse, deviance, lack_of_fit
+from tercet.uses.compare.comparison import ModelScore, clearly_worse, lack_of_fit
+from tercet.uses.compare.replicates import deviance
 
 SMALL = {"n_samples": 50, "n_chains": 2, "warmup": 100, "n_jobs": 1}
 
@@ -179,12 +182,8 @@ def test_leaving_out_costs(fitted):
 @pytest.mark.parametrize("unit", ["comparison", "screen", "observer"])
 @pytest.mark.parametrize("method", ["loo", "kfold"])
 def test_no_unit_is_on_both_sides_of_a_fold(unit, method, monkeypatch):
-    T = answers(repeats=2, screens=np.arange(120) // 3, observers=np.arange(120) // 3 % 9)
-    units = {
-        "comparison": number_comparisons(T),
-        "screen": T.screens,
-        "observer": T.observers,
-    }[unit]
+    T = choices(repeats=2, observers=np.arange(120) // 2 % 9)[0]
+    units = T.observers if unit == "observer" else number_choices(T)
     seen = []
 
     def fit_part(candidate, fold, plan, n_jobs):
@@ -260,13 +259,6 @@ def test_the_deviance_is_that_of_a_binomial():
     assert deviance(near, total, p)[0] == pytest.approx(expected)
 
 
-def test_a_ceiling_needs_votes():
-    assert noise_ceiling([1, 4, 3], [4, 4, 4]).n_comparisons == 3
-    for near, total in (([1, 0], [1, 1]), ([], []), ([5], [4]), ([1, 2], [3])):
-        with pytest.raises(tc.InputError, match="votes"):
-            noise_ceiling(near, total)
-
-
 def test_lack_of_fit_says_its_size(fitted):
     T, ensemble = fitted
     found = lack_of_fit(ensemble, T, random_state=0)
@@ -278,32 +270,89 @@ def test_lack_of_fit_says_its_size(fitted):
     assert "60 repeated comparisons" in str(found)
 
 
-@pytest.mark.parametrize("a", [0.2, 1.0, 8.0])
-def test_the_ceiling_is_the_expectation_of_a_beta(a):
-    p = np.random.default_rng(0).beta(a, a, 100_000)
-    near = np.random.default_rng(1).binomial(6, p)
-    found = noise_ceiling(near, np.full(len(p), 6))
-    assert found.concentration == pytest.approx(a, rel=0.05)
-    assert found.accuracy == pytest.approx(np.maximum(p, 1 - p).mean(), abs=4e-3)
-    entropy = stats.bernoulli(np.clip(p[:20_000], 1e-15, 1 - 1e-15)).entropy()
-    assert found.log_loss == pytest.approx(entropy.mean(), abs=5e-3)
+# --- lack of fit of choices -------------------------------------------------------------------
 
 
-def test_the_ceiling_of_people_who_always_agree_is_one():
-    found = noise_ceiling(np.array([3, 0, 3, 3]), np.full(4, 3))
-    assert found.accuracy == pytest.approx(1.0, abs=1e-3)
-    assert found.accuracy_interval[0] < 0.95
+def of_truth(points, size=100):
+    """An ensemble that knows the truth, so that p-values are uniform."""
+    draws = np.repeat(points[None], size, axis=0)
+    return tc.Ensemble(draws, model=STEModel(), alignment="none")
 
 
-def test_the_majority_overstates_the_ceiling():
-    """Four repeats at p = .7 have a majority of .746 on average."""
-    near = np.random.default_rng(0).binomial(4, 0.7, 4000)
-    turned = np.random.default_rng(1).random(4000) < 0.5
-    found = noise_ceiling(np.where(turned, near, 4 - near), np.full(4000, 4))
-    majority = np.maximum(near, 4 - near).mean() / 4
-    assert majority == pytest.approx(0.746, abs=0.01)
-    assert found.accuracy_interval[1] < 0.7 < majority  # all p at .3 or .7 are no Beta
-    assert found.accuracy_bound == pytest.approx(0.7, abs=0.01)
+@pytest.mark.parametrize("kind", ["odd", "set", "ranking"])
+def test_votes_within_choices_are_those_of_their_comparisons(kind):
+    C, points = choices(kind=kind, m=200)
+    found = lack_of_fit(of_truth(points, 3), C, random_state=0)
+    asked = repeated_votes(C.triplets())
+    assert found.n_comparisons == len(asked.rows)
+    assert found.n_answers == asked.total.sum()
+    p = of_truth(points, 1).answer_probability(C.triplets()[asked.rows])
+    assert found.deviance == pytest.approx(deviance(asked.near, asked.total, p).item())
+    assert found == lack_of_fit(of_truth(points, 3), C.triplets(), random_state=0)
+
+
+def test_choices_of_all_kinds_are_counted_together():
+    parts = [choices(kind=kind, m=60)[0] for kind in ("odd", "set", "ranking")]
+    shown = np.argsort(np.random.default_rng(1).random((60, 8)), axis=1)
+    best, worst = shown[:, 1], shown[:, 2]
+    parts.append(tc.Choices.best_worst(shown[:, 0], shown[:, 1:6], best, worst))
+    parts.append(tc.Choices.most_central(shown[:, :3]))
+    joined = tc.Choices.concatenate(parts)
+    found = lack_of_fit(of_truth(choices()[1], 3), joined, random_state=0)
+    asked = repeated_votes(joined.triplets())
+    assert (found.n_comparisons, found.n_answers) == (len(asked.rows), asked.total.sum())
+
+
+def test_without_repeated_comparisons_choices_cannot_tell():
+    C, points = choices(n=30, m=3)
+    assert lack_of_fit(of_truth(points), C) is None
+    C = choices(n=8, m=60, weights=np.full(60, 0.5))[0]
+    assert lack_of_fit(of_truth(choices()[1]), C) is None
+
+
+def test_counted_choices_are_as_many_rows():
+    C, points = choices(m=50)
+    counted = choices(m=50, weights=np.full(50, 2))[0]
+    twice = tc.Choices.concatenate([C, C])
+    found = [lack_of_fit(of_truth(points), each, random_state=0) for each in (counted, twice)]
+    assert found[0].n_answers == found[1].n_answers
+    assert found[0].deviance == pytest.approx(found[1].deviance)
+
+
+def test_of_very_many_choices_a_part_is_used(monkeypatch):
+    C, points = choices(m=400)
+    whole = lack_of_fit(of_truth(points), C, random_state=0)
+    monkeypatch.setattr(replicates, "MOST_PAIRS", 600)
+    part = lack_of_fit(of_truth(points), C, random_state=0)
+    assert 0 < part.n_answers <= 2 * 200 < whole.n_answers
+
+
+@pytest.mark.slow
+def test_whole_outcomes_give_uniform_p_values_and_independent_votes_do_not():
+    """The comparisons within a set of nearest objects depend on each other."""
+    ours, theirs = [], []
+    for seed in range(100):
+        C, points = choices(m=6, repeats=12, kind="set", seed=seed)
+        ours.append(lack_of_fit(of_truth(points), C, random_state=seed).p_value)
+        apart = tc.Triplets(C.triplets().array, n_objects=8)
+        theirs.append(lack_of_fit(of_truth(points), apart, random_state=seed).p_value)
+    assert stats.kstest(ours, "uniform").pvalue > 0.01
+    assert np.mean(np.array(ours) < 0.05) <= 0.1
+    assert np.mean(np.array(theirs) < 0.05) > 0.1
+
+
+@pytest.mark.slow
+def test_a_fitted_map_fits_and_one_of_too_few_dimensions_does_not():
+    found = {1: [], 2: []}
+    for seed in range(6):
+        C, _ = choices(kind="ranking", size=1.5, seed=seed)
+        for d, values in found.items():
+            maker = quick(tc.STE(d), n_samples=100, random_state=seed)
+            ensemble = maker._fit_quietly(C).ensemble_
+            values.append(lack_of_fit(ensemble, C, random_state=seed).p_value)
+    assert 0.1 < np.median(found[2]) < 0.9
+    assert min(found[2]) > 0.02
+    assert np.median(found[1]) < 0.05
 
 
 # --- the comparison ---------------------------------------------------------------------------
@@ -371,13 +420,17 @@ def test_a_hold_out_is_matched_by_name():
 @pytest.mark.slow
 def test_screens_are_left_out_whole_where_they_have_several_answers():
     model = [quick(tc.STE(2), n_samples=20)]
-    T = answers(screens=np.arange(60) // 2)
-    found = tc.compare_models(T, model, random_state=0, n_jobs=1)
-    assert (found.unit, found.n_units) == ("screen", 30)
-    assert not any("one choice" in note for note in found.notes)
-    independent = [quick(tc.STE(2), n_samples=20, unit="answer")]
-    found = tc.compare_models(T, independent, random_state=0, n_jobs=1)
-    assert any("one choice" in note for note in found.notes)
+    T = choices(m=40, repeats=2)[0]
+    found = tc.compare_models(T.triplets(), model, random_state=0, n_jobs=1)
+    assert (found.unit, found.n_answers) == ("screen", 80)
+    assert found.n_units == len(np.unique(number_choices(T)))
+    assert found.chance == pytest.approx(1 / 3)
+    assert found.chance_log_loss == pytest.approx(math.log(3.0))
+    assert "(chance: 1.099)" in found.verdict
+    assert "(chance: 33.3%)" in found.verdict
+    assert "On screens shown more than once it predicts" in found.verdict
+    assert found.ceiling.n_outcomes == 3
+    assert found.scores[0].in_order > found.scores[0].accuracy
     alone = tc.compare_models(answers(screens=np.arange(60)), model, random_state=0, n_jobs=1)
     assert alone.unit == "comparison"
 
@@ -455,7 +508,6 @@ def test_the_default_models_are_the_variants():
         ({"models": [tc.STE(0)]}, "n_components"),
         ({"models": [tc.Posterior(tc.STE(2), learn=("mu",))]}, "learn must be among"),
         ({"n_components": 0}, "n_components must be"),
-        ({"unit": "screen"}, "screens of the answers are unknown"),
         ({"unit": "day"}, "unit must be one of"),
         ({"folds": 100}, "60 comparisons are too few for 100 folds"),
         ({"holdout": [[0, 1, 2]]}, "holdout has one comparison"),

@@ -207,7 +207,7 @@ def results(analysis: Analysis) -> str:
     if (found := analysis.held_out) is not None:
         guessed, loss = "", ""
         if isinstance(analysis.answers, Choices):
-            guessed, loss = f"; chance {found.chance:.3f}", f"; chance {found.chance_log_loss:.3f}"
+            guessed, loss = f"; chance {found.chance:.3g}", f"; chance {found.chance_log_loss:.3f}"
         said.append(
             f"Accuracy on held-out answers was {found.accuracy:.3f} (SE "
             f"{found.accuracy_error:.3f}{guessed}), log-loss {found.log_loss:.3f} nats (SE "

@@ -111,8 +111,9 @@ def _about_dimension(analysis: Analysis) -> str:
         best = max(estimate.rows, key=lambda row: row.accuracy.value)
         return (
             f"{shown} by default: how many are needed is undecided, because {stuck}. Of single "
-            f"maps, those in {counted(best.dimension, 'dimension')} predict held-out answers best "
-            f"({percent(best.accuracy.value)} correct; {tried} tried)."
+            f"maps, those in {counted(best.dimension, 'dimension')} predict held-out "
+            f"{analysis.check.counts.word}s best ({percent(best.accuracy.value)} correct; {tried} "
+            "tried)."
         )
     place = dimensions.index(estimate.dimension)
     worse = "fewer predict held-out answers worse" if place else ""

@@ -103,6 +103,9 @@ class Reading:
     def sentences(self) -> list[str]:
         """What was read and what was left out, in sentences."""
         answers, rows = counted(self.triplets.n_answers, "answer"), counted(self.rows, "row")
+        if self.triplets.shares_screens:
+            screens = counted(int(self.triplets.number_screens().max()) + 1, "screen")
+            answers = f"{counted(self.triplets.n_answers, 'comparison')} on {screens}"
         lines = [f"Read as {self.title}: {answers} from {rows}."]
         lines += [self.note] if self.note else []
         lines += self.doubts

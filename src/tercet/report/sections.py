@@ -217,6 +217,7 @@ def _repeats(analysis: Analysis) -> Iterator[tuple[str, str]]:
         yield "noise ceiling", "unknown: it requires comparisons asked more than once"
         return
     often, what, of = f"with {found.answers} answers", "noise ceiling", " of"
+    of_what = "answers"
     if check.counts.shares_screens:
         often = f"{found.answers} times in all"
     yield "comparisons asked more than once", f"{found.comparisons}, {often}"
@@ -229,11 +230,9 @@ def _repeats(analysis: Analysis) -> Iterator[tuple[str, str]]:
         if kind is not None and not math.isnan(kind.rate):
             yield who, _rate(kind)
     if isinstance(analysis.answers, Choices):
-        what, of, whole = "noise ceiling of single comparisons", ", for", analysis.ceiling
-        yield (
-            "noise ceiling of whole answers",
-            f"unknown: {analysis.no_ceiling}" if whole is None else _share(whole),
-        )
+        what, of, of_what = "noise ceiling of single comparisons", ", for", "comparisons"
+        unknown, whole = f"unknown: {analysis.no_ceiling}", analysis.ceiling
+        yield "noise ceiling of whole answers", _share(whole, "answers") if whole else unknown
     if found.ceiling is None:
         yield what, "unknown: too few comparisons were asked more than once"
     several = check.counts.observers != 1
@@ -241,13 +240,13 @@ def _repeats(analysis: Analysis) -> Iterator[tuple[str, str]]:
     for who, ceiling in (("does not know", found.ceiling), ("knows", own)):
         if ceiling is not None:
             which = f"{of} a model that {who} who answers" if several else ""
-            yield f"{what}{which}", _share(ceiling)
+            yield f"{what}{which}", _share(ceiling, of_what)
 
 
-def _share(ceiling: NoiseCeiling) -> str:
+def _share(ceiling: NoiseCeiling, of: str) -> str:
     low, high = ceiling.accuracy_interval
     return (
-        f"{percent(ceiling.accuracy)} of these answers (95 % interval {percent(low)} to "
+        f"{percent(ceiling.accuracy)} of these {of} (95 % interval {percent(low)} to "
         f"{percent(high)})"
     )
 
@@ -385,7 +384,9 @@ def _abstain(analysis: Analysis) -> Section | None:
     found = analysis.held_out
     if found is None:
         return None
-    said = [f"If every answer is predicted, {percent(float(found.curve.risk[-1]))} are wrong."]
+    whole = " as a whole" if found.chance < RARELY else ""
+    wrong = percent(float(found.curve.risk[-1]))
+    said = [f"If every answer is predicted{whole}, {wrong} are wrong."]
     for threshold in (0.8, 0.9):
         at = found.curve.at(threshold)
         if at.coverage > 0.0:
@@ -418,10 +419,16 @@ def _scores(analysis: Analysis) -> Iterator[tuple[str, str, str]]:
     chance = f"Chance is {percent(found.chance)}."
     yield "held-out answers predicted correctly", accuracy, f"{chance} {best}"
     if found.chance < RARELY:
+        single, within = "", analysis.check.ceiling
+        if within is not None:
+            single = (
+                f" The noise ceiling of single comparisons is about {percent(within.accuracy)}."
+            )
         yield (
             "comparisons within held-out answers predicted correctly",
             percent(found.in_order),
-            "Chance is 50 %. An answer counts as predicted only if its whole outcome is.",
+            f"Chance is 50 %.{single} An answer counts as predicted correctly only if all of it "
+            "is.",
         )
     lowest = "" if ceiling is None else f", at the noise ceiling {ceiling.log_loss:.3f}"
     yield (

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from tercet.answers.choices import as_answers
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers, weights_of
+from tercet.answers.either import Answers, chance_of, weights_of
 from tercet.answers.questions import default_unit, number_units
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
@@ -215,7 +215,8 @@ def find_dimension(
         corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in pairwise(validated)
     ]
     sizes = sum_by_unit(weights_of(answers), units)
-    decision = decide(tried, p_values, level, left_out, sizes)
+    bits = sum_by_unit(-np.log2(chance_of(answers)) * weights_of(answers), units)
+    decision = decide(tried, p_values, level, left_out, bits)
     if settings.thorough:
         for d in tried:
             left_out(d)

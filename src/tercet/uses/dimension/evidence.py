@@ -199,7 +199,7 @@ def decide(
     p_values: Sequence[float],
     level: float,
     left_out: Callable[[int], LeftOut],
-    sizes: Floats,
+    bits: Floats,
 ) -> Decision:
     """Add dimensions while one more predicts better.
 
@@ -212,8 +212,8 @@ def decide(
     level : float
     left_out : function
         Leave-one-out predictions in a dimension; called only if needed.
-    sizes : (U,) array
-        Number of answers of each unit.
+    bits : (U,) array
+        Of the answers of each unit, if all outcomes are equally likely: one for a comparison.
     """
     place = first = first_not_rejected(p_values, level)
     gains: list[Gain] = []
@@ -235,7 +235,7 @@ def decide(
         place += 1
     chosen = dimensions[place]
     last_one = left_out(chosen)
-    chance = gain(-math.log(2.0) * sizes, last_one.log_density)
+    chance = gain(-math.log(2.0) * bits, last_one.log_density)
     compared = place + 1 < len(dimensions) and stuck is None
     if chance.nats < CHANCE * chance.error and (last_one.agrees or compared):
         return Decision(

@@ -462,7 +462,11 @@ def _about_the_unclear(found: AnswerCheck) -> list[str]:
     poor = [o.observer for o in unclear if o.predicted >= needed]
     reasons = (
         (alone, "nobody else was asked about the same objects"),
-        (few, f"predicted at chance level, from too few answers (about {needed:.0f} are needed)"),
+        (
+            few,
+            f"predicted at chance level, from too few {found.counts.word}s (about {needed:.0f} are "
+            "needed)",
+        ),
         (
             poor,
             "predicted at chance level, but not clearly below the range of typical observers. "
