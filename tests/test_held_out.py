@@ -175,6 +175,7 @@ def test_draws_of_an_approximation_are_not_reweighted():
         (bootstrap(), {"folds": 40}, "are too few for 40 folds"),
         (bootstrap(), {"method": "guess"}, "method must be one of 'loo', 'kfold', got 'guess'"),
         (bootstrap(), {"method": "loo"}, "use method='kfold'"),
+        (bootstrap(), {"unit": "screen"}, "screens of the answers are unknown"),
         (bootstrap(), {"unit": "observer"}, "observers of the answers are unknown"),
         (bootstrap(), {"unit": "person"}, "unit must be one of"),
     ],

@@ -80,7 +80,7 @@ def labelled(**more):
 
 
 def test_units_are_numbered_from_zero():
-    T = labelled(observers=["b", "a", "b", "b"])
+    T = labelled(observers=["b", "a", "b", "b"], screens=[7, 7, 3, 9])  # each has their own 7
     np.testing.assert_array_equal(number_units(T, "answer"), [0, 1, 2, 3])
     np.testing.assert_array_equal(number_units(T, "observer"), [1, 0, 1, 1])
     assert same_parts(number_units(T, "comparison"), np.array([0, 0, 1, 2]))
@@ -102,18 +102,27 @@ def test_units_of_choices_are_numbered_from_zero():
 def test_by_default_a_question_is_a_unit():
     assert default_unit(labelled()) == "comparison"
     np.testing.assert_array_equal(number_units(labelled()), number_comparisons(labelled()))
-    np.testing.assert_array_equal(number_units(labelled(), "screen"), number_units(labelled()))
+    alone = labelled(screens=[7, 8, 3, 9])  # screens of one comparison
+    assert default_unit(alone) == "comparison"
+    np.testing.assert_array_equal(number_units(alone, "screen"), number_comparisons(alone))
     choices = Choices.odd_one_out([[0, 1, 2], [0, 2, 1], [1, 2, 3]])
     assert default_unit(choices) == "screen"
     np.testing.assert_array_equal(number_units(choices), number_choices(choices))
 
 
-@pytest.mark.parametrize("answers", [labelled(), Choices.odd_one_out([[0, 1, 2]])])
-def test_units_that_the_answers_do_not_know(answers):
+@pytest.mark.parametrize(
+    ("answers", "unit"),
+    [
+        (labelled(), "observer"),
+        (labelled(), "screen"),
+        (Choices.odd_one_out([[0, 1, 2]]), "observer"),
+    ],
+)
+def test_units_that_the_answers_do_not_know(answers, unit):
     with pytest.raises(
-        InputError, match=r"observers of the answers are unknown.*Triplets\(..., observers"
+        InputError, match=rf"{unit}s of the answers are unknown.*Triplets\(..., {unit}s"
     ):
-        number_units(answers, "observer")
+        number_units(answers, unit)
 
 
 def test_an_unknown_unit_is_named():

@@ -493,7 +493,7 @@ def test_datasets(tercet, folder):
         (["fit", "answers.csv", "--model", "gnmds", "--penalty", 1], "gnmds has no penalty"),
         (["convert", "answers.csv", "x.csv", "--to", "next"], "can only be read"),
         (["bootstrap", "answers.csv", "--paper", "--samples", 9], "--paper sets --samples"),
-        (["bootstrap", "answers.csv", "--unit", "screen"], "which screen"),
+        (["bootstrap", "alone.csv", "--unit", "observer"], "which observer"),
         (["bootstrap", "answers.csv", "--fraction", 0], "above 0"),
         (["bootstrap", "answers.csv", "--penalty", 1], "--penalty needs --model"),
         (
@@ -550,6 +550,7 @@ def test_bad_input_is_told_in_a_line(tercet, folder, arguments, words):
     (folder / "empty.txt").write_text("\n")
     (folder / "few.csv").write_text("name,value\n0,1\n")
     (folder / "twice.csv").write_text("name,value\n0,1\n0,2\n")
+    write_without_observers(folder)
     code, out, err = tercet(*arguments)
     assert (code, out) == (2, "")
     told = [line for line in err.splitlines() if not line.startswith("Read as")]
@@ -559,6 +560,11 @@ def test_bad_input_is_told_in_a_line(tercet, folder, arguments, words):
     assert not (folder / "x.csv").exists()
 
 
+def write_without_observers(folder):
+    answers = tc.read_triplets(folder / "answers.csv")
+    tc.write_triplets(tc.Triplets(answers.array), folder / "alone.csv")
+
+
 PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Python")
 
 
@@ -566,7 +572,10 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
     ("arguments", "words"),
     [
         (["scale", "answers.csv", "--uncertainty", "posterior"], "--uncertainty bootstrap, or an"),
-        (["bootstrap", "answers.csv", "--unit", "screen"], "add a column screen, or use --unit"),
+        (
+            ["bootstrap", "alone.csv", "--unit", "observer"],
+            "add a column observer, or use --unit",
+        ),
         (["dimension", "answers.csv", "--unit", "screen"], "add a column screen"),
         (["compare", "answers.csv", "--unit", "screen"], "add a column screen"),
         (
@@ -577,14 +586,18 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
         (["fit", "map.npz"], "is a map, not answers; give the answers it was made from."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),
-        (["bootstrap", "odd.csv", "--samples", 2, "--unit", "answer"], "use --unit screen."),
+        (
+            ["scale", "odd.csv", "--samples", 3, "--uncertainty", "parametric"],
+            "use --uncertainty bootstrap.",
+        ),
         (["fit", "easy.csv", "--penalty", 0], "add a penalty (--penalty 1/30)"),
         (["check", "guesses.csv"], "more that need attention (--csv prints all)"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
 )
 def test_messages_have_no_python(tercet, folder, arguments, words):
-    (folder / "odd.csv").write_text("similar1,similar2,odd\na,b,c\nb,c,a\na,c,b\na,b,d\n")
+    write_without_observers(folder)
+    (folder / "odd.csv").write_text("similar1,similar2,odd\n1,2,4\n2,3,1\n1,3,2\n2,4,1\n3,4,1\n")
     (folder / "easy.csv").write_text("anchor,near,far\na,b,c\nc,b,a\nb,a,d\nd,a,c\n")
     rng = np.random.default_rng(0)
     rows = np.array([rng.permutation(9)[:3] for _ in range(2000)])

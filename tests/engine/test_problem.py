@@ -1,10 +1,13 @@
-"""Comparisons as the engine sees them: edges, the choice of form, subsets, memory."""
+"""Answers as the engine sees them: edges, the choice of form, subsets, memory."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 
+from tercet import Choices, Triplets
+from tercet.answers.either import with_weights
+from tercet.embedder import problem_of
 from tercet.engine.problem import EDGES_PER_TRIPLET, build_problem, some_pairs, take_rows
 from tercet.engine.search import Objective, evaluate
 from tercet.models import STEModel
@@ -34,8 +37,11 @@ def loss_and_gradient(problem, d=2):
 
 
 def assert_same(problem, other):
-    for name, mine, theirs in zip(problem._fields, problem, other, strict=True):
-        np.testing.assert_array_equal(mine, theirs, err_msg=name)
+    fields = (*problem._fields, *problem.lists._fields)
+    all_of_it = [*problem, *problem.lists], [*other, *other.lists]
+    for name, mine, theirs in zip(fields, *all_of_it, strict=True):
+        if name != "lists":
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
 
 
 # ---- edges
@@ -155,6 +161,60 @@ def test_the_order_of_a_subset_does_not_matter():
     problem, rng = build_problem(triplets(10, 100), 10), np.random.default_rng(0)
     chosen = rng.integers(100, size=60)
     assert_same(take_rows(problem, chosen), take_rows(problem, rng.permutation(chosen)))
+
+
+def choices(m, n=12, weighted=False):
+    """Choices of every kind and several sizes, and comparisons, in any order."""
+    rng = np.random.default_rng(0)
+    shown = np.argsort(rng.random((m, n)), axis=1)
+    anchor, others = shown[:, 0], shown[:, 1:6]
+    parts = [
+        Choices.odd_one_out(shown[:, :3], n_objects=n),
+        Choices.most_central(shown[:, 3:6], n_objects=n),
+        Choices.nearest(anchor, others, others[:, :2], n_objects=n),
+        Choices.nearest(anchor, others[:, :4], others[:, :2], ranked=True, n_objects=n),
+        Choices.best_worst(anchor, others, others[:, 0], others[:, 1], n_objects=n),
+        Triplets(shown[:, :3], n_objects=n),
+    ]
+    joined = Choices.concatenate(parts)[rng.permutation(6 * m)]
+    return with_weights(joined, rng.uniform(0.5, 2.0, 6 * m)) if weighted else joined
+
+
+def test_choices_are_sorted_and_found_again():
+    asked = choices(30)
+    problem = problem_of(asked)
+    assert problem.n_rows == len(asked) == 180
+    assert len(problem.comparisons) == 30
+    assert np.array_equal(np.sort(problem.position), np.arange(180))
+    lists, count = problem.lists, len(problem.comparisons)
+    pairs = problem.edges[lists.edges]
+    for row in np.flatnonzero(asked.n_alternatives > 2):
+        c = problem.position[row] - count
+        ours, theirs = slice(*lists.cuts[c : c + 2]), slice(*asked.cuts[row : row + 2])
+        np.testing.assert_array_equal(np.sort(pairs[ours], axis=1), asked.pairs[theirs])
+        assert (lists.kinds[c], lists.chosen[c]) == (asked.kinds[row], asked.n_chosen[row])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [1, 40, 300])
+def test_a_subset_of_choices_is_what_building_from_its_rows_gives(weighted, size):
+    asked, rng = choices(30, weighted=weighted), np.random.default_rng(1)
+    chosen = rng.integers(len(asked), size=size)  # with repeats
+    problem = problem_of(asked)
+    subset, fresh = take_rows(problem, chosen), problem_of(asked[chosen])
+    found, expected = loss_and_gradient(subset), loss_and_gradient(fresh)
+    assert found[0] == pytest.approx(expected[0], rel=1e-13)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-11, atol=1e-12)
+    assert_same(subset, take_rows(problem, rng.permutation(chosen)))
+
+
+def test_choices_between_two_pairs_are_comparisons():
+    rows = triplets(12, 60)
+    as_choices = problem_of(Choices.from_triplets(Triplets(rows, n_objects=12)))
+    found, expected = map(loss_and_gradient, (as_choices, build_problem(rows, 12)))
+    assert len(as_choices.lists.kinds) == 0
+    assert found[0] == pytest.approx(expected[0], rel=1e-13)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-11, atol=1e-12)
 
 
 def test_a_subset_of_a_subset():

@@ -10,7 +10,7 @@ import tercet as tc
 from tercet.metrics import reliability_table
 from tercet.models import STEModel
 from tercet.plots.predictions import plot_risk_coverage
-from tercet.simulate import answers_from_model, random_comparisons
+from tercet.simulate import answers_from_model, choices_from_model, random_comparisons
 from tercet.uses.abstain import (
     fewest,
     hold_out,
@@ -36,6 +36,13 @@ def answers(m, seed=0, lapse=0.0, **labels):
     asked = random_comparisons(N, m, replace=True, random_state=seed)
     rows = answers_from_model(STEModel(), POINTS, asked, lapse=lapse, random_state=seed + 1)
     return tc.Triplets(rows, n_objects=N, **labels)
+
+
+def odd_ones_out(m, seed=0, **labels):
+    rng = np.random.default_rng(seed)
+    shown = np.argsort(rng.random((m, N)), axis=1)[:, :3]
+    choices = tc.Choices.odd_one_out(shown, n_objects=N, **labels)
+    return choices_from_model(STEModel(), POINTS, choices, random_state=rng)
 
 
 # --- risk and coverage ------------------------------------------------------------------------
@@ -290,7 +297,8 @@ def test_a_question_asked_often_is_one_unit(ensemble):
 def test_what_is_taken_as_independent():
     assert independent_unit(answers(20)) == "comparison"
     assert independent_unit(answers(20, screens=np.arange(20))) == "comparison"
-    assert independent_unit(answers(20, screens=np.arange(20) // 2)) == "screen"
+    assert independent_unit(odd_ones_out(20)) == "screen"
+    assert independent_unit(odd_ones_out(20, observers=np.arange(20) % 4)) == "observer"
     assert independent_unit(answers(20, observers=np.arange(20) % 4)) == "observer"
     both = answers(20, observers=np.arange(20) % 4, screens=np.arange(20))
     assert independent_unit(both) == "observer"
@@ -401,22 +409,16 @@ def test_hold_outs_that_cannot_be_used(ensemble):
 # --- holding out ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", ["observer", "screen", "comparison", "answer", None])
+@pytest.mark.parametrize("unit", ["observer", "comparison", "answer", None])
 def test_whole_units_are_held_out(unit):
     rows = np.tile(answers(100).array, (3, 1))
-    all_of_it = tc.Triplets(
-        rows, n_objects=N, observers=np.arange(300) % 30, screens=np.arange(300) // 2
-    )
+    all_of_it = tc.Triplets(rows, n_objects=N, observers=np.arange(300) % 30)
     train, test = hold_out(all_of_it, 0.4, unit=unit, random_state=0)
     assert len(train) + len(test) == 300
     assert train.n_objects == test.n_objects == N
     if unit in ("observer", None):
         assert not set(train.observers) & set(test.observers)
         assert len(set(test.observers)) == 12
-    elif unit == "screen":
-        shown = [set(zip(part.observers, part.screens, strict=True)) for part in (train, test)]
-        assert not shown[0] & shown[1]
-        assert len(shown[1]) == 120  # of 300: a label of two observers is two screens
     elif unit == "comparison":
         questions = [
             {(i, *sorted(rest)) for i, *rest in part.array.tolist()} for part in (train, test)
@@ -427,6 +429,25 @@ def test_whole_units_are_held_out(unit):
     again = hold_out(all_of_it, 0.4, unit=unit, random_state=0)
     assert again[0] == train
     assert again[1] == test
+
+
+@pytest.mark.parametrize("unit", ["observer", "screen", "answer", None])
+def test_whole_units_of_choices_are_held_out(unit):
+    shown = np.tile(np.argsort(np.random.default_rng(0).random((100, N)), axis=1)[:, :3], (3, 1))
+    choices = tc.Choices.odd_one_out(shown, n_objects=N, observers=np.arange(300) % 30)
+    train, test = hold_out(choices, 0.4, unit=unit, random_state=0)
+    assert isinstance(test, tc.Choices)
+    assert len(train) + len(test) == 300
+    if unit in ("observer", None):
+        assert not set(train.observers) & set(test.observers)
+        assert len(set(test.observers)) == 12
+    elif unit == "screen":
+        questions = [{frozenset(np.ravel(each.pairs)) for each in part} for part in (train, test)]
+        assert not questions[0] & questions[1]
+    else:
+        assert len(test) == 120
+    again = hold_out(choices.triplets(), 0.4, unit=unit, random_state=0)
+    assert again[1].triplets() == test.triplets()
 
 
 def test_something_is_left_on_either_side():

@@ -473,6 +473,7 @@ def test_the_default_stops_where_the_answers_do():
         ({"level": 0.5}, "got 0.5"),
         ({"level": math.nan}, "got nan"),
         ({"unit": "person"}, "unit must be one of"),
+        ({"unit": "screen"}, "screens of the answers are unknown"),
         ({"unit": "observer"}, "observers of the answers are unknown"),
         ({"estimator": tc.Posterior(tc.STE())}, r"estimator must be an estimator such as STE\(\)"),
         ({"estimator": tc.STE(penalty=-1.0)}, "penalty"),

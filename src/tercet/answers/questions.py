@@ -138,17 +138,17 @@ def number_units(answers: Answers, unit: str | None = None) -> Index:
         raise InputError(f"unit must be one of {', '.join(map(repr, UNITS))}, got {unit!r}.")
     if unit == "answer":
         return np.arange(len(answers))
-    if unit != "observer":
-        if isinstance(answers, Choices):
-            return number_choices(answers)
-        return number_comparisons(answers)
-    if answers.observers is None:
-        raise InputError(
-            "unit='observer' keeps observers together, but the observers of the answers are "
-            "unknown: add a column observer (in Python: Triplets(..., observers=...)), or use "
-            "another unit."
-        )
-    return np.unique(answers.observers, return_inverse=True)[1].astype(np.int64)
+    if unit == "observer" or (unit == "screen" and isinstance(answers, Triplets)):
+        labels = answers.observers if unit == "observer" else answers.screens
+        if labels is None:
+            raise InputError(
+                f"unit={unit!r} keeps {unit}s together, but the {unit}s of the answers are "
+                f"unknown: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
+                "another unit."
+            )
+        if unit == "observer":
+            return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return number_choices(answers) if isinstance(answers, Choices) else number_comparisons(answers)
 
 
 def single_answers(answers: Answers, what: str) -> Index:
