@@ -398,7 +398,7 @@ def test_counts_of_two_alternatives_are_those_of_comparisons():
 
 
 def test_counts_of_an_odd_one_out():
-    """Twice the slopes where all pairs are equally near: 4/3 of the near one, −2/3 of the others."""
+    """Twice the slopes where all pairs are equally near: 4/3 of the near one, −2/3 of others."""
     problem = problem_of(tc.Choices.odd_one_out([[0, 1, 2]]))
     pairs, values = _signed_counts(problem)
     degree = np.array([4 / 3 + 2 / 3, 4 / 3 + 2 / 3, 2 / 3 + 2 / 3])
