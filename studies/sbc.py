@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.models import CKLModel, Model
 from tercet.posterior.draw import Drawn, Plan, draw
 from tercet.posterior.priors import Learn, NormalPrior, check_learn
-from tercet.simulate import answers_from_model, random_comparisons
+from tercet.simulate import answers_from_model, choices_from_model, random_comparisons
+from tercet.uncertainty import choice_probability
 
 Ranks = dict[str, NDArray[np.int64]]
 
@@ -44,7 +47,8 @@ def run(
     learn: Any = (),
     sampler: str = "hmc",
     wrong: float = 1.0,
-    sample: Callable[[Plan, Triplets, int, int], Drawn] = draw,
+    ask: Callable[[np.random.Generator], Choices] | None = None,
+    sample: Callable[[Plan, Answers, int, int], Drawn] = draw,
 ) -> Ranks:
     """Ranks (repeats,), from 0 to ``KEPT``, of true quantities among draws, by name.
 
@@ -53,7 +57,7 @@ def run(
     model, learned, n, d
         The model, whether the variance of the prior is learned, the objects, the dimension.
     answers : int
-        Answers of each simulated world.
+        Answers of each simulated world, to random comparisons.
     repeats : int
         Simulated worlds.
     learn : sequence of str, or dict
@@ -61,6 +65,8 @@ def run(
     sampler : {"hmc", "elliptical_slice"}
     wrong : float
         The sampler is told a prior variance so many times the true one.
+    ask : callable
+        Draws choices to be answered instead of comparisons.
     sample : callable
         What draws; another than ours to see it fail.
     """
@@ -73,15 +79,20 @@ def run(
     def one(k: int) -> dict[str, int]:
         rng = np.random.default_rng([seed, k])
         truth, parameters = draw_truth(prior, priors, n, d, rng)
-        questions = random_comparisons(n, answers, replace=True, random_state=rng)
         known, lapse = with_parameters(model, parameters)
-        rows = answers_from_model(known, truth, questions, lapse=lapse, random_state=rng)
-        drawn = sample(plan, Triplets(rows, n_objects=n), int(rng.integers(2**60)), 1)
+        given: Answers
+        if ask is None:
+            questions = random_comparisons(n, answers, replace=True, random_state=rng)
+            rows = answers_from_model(known, truth, questions, lapse=lapse, random_state=rng)
+            given = Triplets(rows, n_objects=n)
+        else:
+            given = choices_from_model(known, truth, ask(rng), lapse=lapse, random_state=rng)
+        drawn = sample(plan, given, int(rng.integers(2**60)), 1)
         thin = slice(THIN[sampler] - 1, None, THIN[sampler])
         several = {name: values[thin] for name, values in drawn.parameters.items()}
-        ours = quantities(model, drawn.draws[thin], several, rows)
+        ours = quantities(model, drawn.draws[thin], several, given)
         own = {name: np.array([value]) for name, value in parameters.items()}
-        theirs = quantities(model, truth[None], own, rows)
+        theirs = quantities(model, truth[None], own, given)
         return {name: int(np.sum(values < theirs[name])) for name, values in ours.items()}
 
     with ThreadPoolExecutor() as pool:
@@ -110,29 +121,38 @@ def with_parameters(model: Model, parameters: dict[str, float]) -> tuple[Model, 
 
 
 def quantities(
-    model: Model,
-    points: Floats,
-    parameters: dict[str, Floats],
-    rows: NDArray[np.int64],
+    model: Model, points: Floats, parameters: dict[str, Floats], answers: Answers
 ) -> dict[str, Floats]:
     """What is ranked, (S,) each, of points (S, n, d) and their parameters."""
-    d = points.shape[2]
     centre = points.mean(axis=1)
-    i, j, l = (points[:, rows[:, k]] for k in range(3))
+    found = {
+        "first distance": np.linalg.norm(points[:, 0] - points[:, 1], axis=1),
+        "last distance": np.linalg.norm(points[:, -2] - points[:, -1], axis=1),
+        "sum of squares": np.sum((points - centre[:, None]) ** 2, axis=(1, 2)),
+        "centre": np.sum(centre**2, axis=1),
+        "log-likelihood": log_likelihoods(model, points, parameters, answers),
+    }
+    return found | parameters
+
+
+def log_likelihoods(
+    model: Model, points: Floats, parameters: dict[str, Floats], answers: Answers
+) -> Floats:
+    """Of points (S, n, d) and their parameters, (S,)."""
+    d = points.shape[2]
+    if isinstance(answers, Choices):
+        apart = points[:, answers.pairs[:, 0]] - points[:, answers.pairs[:, 1]]
+        squared, places = np.sum(apart**2, axis=2), np.arange(len(answers.pairs))
+        p, _ = choice_probability(squared, places, answers, model, d, parameters)
+        return np.asarray(np.sum(np.log(p), axis=0))
+    i, j, l = (points[:, answers.array[:, k]] for k in range(3))
     near, far = np.sum((i - j) ** 2, axis=2), np.sum((i - l) ** 2, axis=2)
     likelihoods = np.empty(len(points))
     for s in range(len(points)):
         known, lapse = with_parameters(model, {name: v[s] for name, v in parameters.items()})
         p = (1.0 - lapse) * known.probability(near[s], far[s], d) + 0.5 * lapse
         likelihoods[s] = np.sum(np.log(p))
-    found = {
-        "first distance": np.linalg.norm(points[:, 0] - points[:, 1], axis=1),
-        "last distance": np.linalg.norm(points[:, -2] - points[:, -1], axis=1),
-        "sum of squares": np.sum((points - centre[:, None]) ** 2, axis=(1, 2)),
-        "centre": np.sum(centre**2, axis=1),
-        "log-likelihood": likelihoods,
-    }
-    return found | parameters
+    return likelihoods
 
 
 def p_values(ranks: Ranks, bins: int = 10) -> dict[str, float]:

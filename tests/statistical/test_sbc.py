@@ -1,8 +1,10 @@
 """Simulation-based calibration of the samplers, and broken ones that it must catch."""
 
+import numpy as np
 import pytest
 from studies import sbc
 
+from tercet import Choices, Triplets
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior.draw import draw
 
@@ -10,12 +12,12 @@ pytestmark = pytest.mark.slow
 
 N, D, ANSWERS, REPEATS = 5, 2, 25, 200
 
-# Thirty-five p-values are looked at: by chance one is below this once in 10 000 runs.
-LIMIT = 1e-4 / 35
+# Fifty p-values are looked at: by chance one is below this once in 10 000 runs.
+LIMIT = 1e-4 / 50
 
 
-def smallest(model, learned=False, repeats=REPEATS, **settings):
-    p = sbc.p_values(sbc.run(model, learned, N, D, ANSWERS, repeats, seed=1, **settings))
+def smallest(model, learned=False, repeats=REPEATS, n=N, **settings):
+    p = sbc.p_values(sbc.run(model, learned, n, D, ANSWERS, repeats, seed=1, **settings))
     return min((value, name) for name, value in p.items())
 
 
@@ -32,6 +34,26 @@ def test_learned_parameters_too():
 
 def test_elliptical_slices_too():
     assert smallest(STEModel(), True, 100, sampler="elliptical_slice") > (LIMIT, "")
+
+
+def odd_one_out(rng):
+    rows = np.array([rng.permutation(N)[:3] for _ in range(ANSWERS)])
+    return Choices.odd_one_out(rows, n_objects=N)
+
+
+def three_of_nine(rng):
+    """Six screens about ten objects."""
+    rows = np.array([rng.permutation(10) for _ in range(6)])
+    return Choices.nearest(rows[:, 0], rows[:, 1:], rows[:, 1:4])
+
+
+def test_choices_of_the_odd_one_out_too():
+    learn = {"lapse": (2.0, 8.0)}
+    assert smallest(STEModel(), ask=odd_one_out, learn=learn) > (LIMIT, "")
+
+
+def test_choices_of_three_among_nine_too():
+    assert smallest(STEModel(), n=10, ask=three_of_nine) > (LIMIT, "")
 
 
 # ---- what must be caught
@@ -55,3 +77,13 @@ def test_answers_counted_twice_are_caught():
         return draw(plan, triplets[[*range(ANSWERS), *range(ANSWERS)]], *arguments)
 
     assert smallest(STEModel(), sample=sample) < (LIMIT, "")
+
+
+@pytest.mark.parametrize(("ask", "n"), [(odd_one_out, N), (three_of_nine, 10)])
+def test_choices_split_into_independent_comparisons_are_caught(ask, n):
+    """One choice is less than so many independent comparisons: the posterior is too narrow."""
+
+    def sample(plan, choices, *arguments):
+        return draw(plan, Triplets(choices.triplets().array, n_objects=n), *arguments)
+
+    assert smallest(STEModel(), repeats=2 * REPEATS, n=n, ask=ask, sample=sample) < (LIMIT, "")
