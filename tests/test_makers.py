@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tercet.answers.screens import weigh_screens
 
 import tercet as tc
 from tercet import makers as recommended
