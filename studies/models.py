@@ -39,12 +39,13 @@ class Candidate(NamedTuple):
 
 CANDIDATES = {
     "CKL, exponent, μ, lapse": Candidate(CKL, ("exponent", "mu", "lapse")),
+    "Shepard, γ, tail, lapse": Candidate(Shepard, ("gamma", "tail", "lapse")),
     "Shepard, γ, lapse": Candidate(Shepard, ("gamma", "lapse")),
     "Shepard, lapse": Candidate(Shepard, ("lapse",)),
     "STE, lapse": Candidate(STE, ("lapse",)),
 }
 BASE, *OTHERS = CANDIDATES
-CHALLENGER = "Shepard, γ, lapse"
+CHALLENGER = "Shepard, γ, tail, lapse"
 Losses = dict[tuple[str, int, str], list[Result]]  # by set, dimension and candidate, the folds
 
 

@@ -170,6 +170,9 @@ class Shepard(Embedder):
     ----------
     gamma : float
         Exponent of the distances; 2 is STE. Smaller ones give more weight to small distances.
+    tail : float
+        With a tail, similarity is (1 + tail distance**gamma)**(-1/tail), which falls more slowly far
+        away; 0 is Shepard's law, 1 the crowd kernel up to the size of the map.
     n_components, n_objects, penalty, start, n_init, max_iter, tol, device,
     random_state
         As in `STE`.
@@ -182,6 +185,7 @@ class Shepard(Embedder):
         n_components: int = 2,
         *,
         gamma: float = 1.0,
+        tail: float = 0.0,
         n_objects: int | None = None,
         penalty: float = 0.0,
         start: str = "spectral",
@@ -203,6 +207,7 @@ class Shepard(Embedder):
             random_state=random_state,
         )
         self.gamma = gamma
+        self.tail = tail
 
 
 class SOE(Embedder):

@@ -31,7 +31,7 @@ __all__ = [
     "resolve",
 ]
 
-LEARNED = ("gamma", "lapse")
+LEARNED = ("gamma", "tail", "lapse")
 REPLICATES = 200  # of a bootstrap: 95 % intervals are read off the fifth from either end
 
 MANY = 30_000  # answers above which two chains are the default

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tercet.compiled import exp, jit, log, softplus
-from tercet.models.base import POSITIVE, POWER_OF_SUM, Learned, Model, Parameter
+from tercet.models.base import CORNER, POSITIVE, ROUNDED_POWER, Learned, Model, Parameter
 
 
 @jit
@@ -54,7 +54,7 @@ class PowerLawModel(Model):
     kernel = power_law
     similarity = power_law_similarity
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "exponent": Parameter(POSITIVE, Learned(POWER_OF_SUM, prior=(1.0, 0.5)))
+        "exponent": Parameter(POSITIVE, Learned(ROUNDED_POWER, prior=(1.0, 0.5)))
     }
 
     def constants(self, n_components):

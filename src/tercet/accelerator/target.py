@@ -25,7 +25,7 @@ from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
 from tercet.engine.problem import Problem
-from tercet.models.base import LAPSE, OFFSET, POWER_OF_SUM, TINY
+from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, TAIL, TINY
 
 # Objects up to which derivatives by edges are summed per object by a product with the incidence
 # matrix; beyond, by a list of the edges of every object.
@@ -197,7 +197,7 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     for k, name in enumerate(form.learned):
         if name == LAPSE:
             lapse = jax.nn.sigmoid(theta[k])
-        elif name == OFFSET:
+        elif name in (OFFSET, TAIL):
             p = jnp.exp(theta[k])
         else:
             q = jnp.exp(theta[k])
@@ -345,7 +345,13 @@ def _slope_by_theta(
     pull: jax.Array = (parts.theta[k] - a) / b**2
     if form.learned[k] == OFFSET:
         return jnp.asarray(pull - 2.0 / parts.q * half)
-    more = parts.p if form.learned[k] == POWER_OF_SUM else 0.0
+    if form.learned[k] == TAIL:
+        p, q = (jnp.asarray(c, parts.lengths.dtype) for c in (parts.p, parts.q))
+        lengths = parts.lengths + jnp.asarray(CORNER, parts.lengths.dtype)
+        z = p * jnp.exp(jnp.minimum(0.5 * q * jnp.log(lengths), 80.0))
+        by_tail = 2.0 * lengths / q * ((1.0 + z) * jnp.log1p(z) / z - 1.0)
+        return pull - jnp.sum(pulls * by_tail, axis=0, dtype=jnp.float64)
+    more = CORNER if form.learned[k] == ROUNDED_POWER else 0.0
     lengths = jnp.maximum(parts.lengths + jnp.asarray(more, parts.lengths.dtype), TINY)
     return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
 

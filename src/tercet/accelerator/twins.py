@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from tercet.errors import InputError
 from tercet.models import FILES
-from tercet.models.base import TINY
+from tercet.models.base import CORNER, TINY
 
 Arrays = tuple[jax.Array, jax.Array, jax.Array]
 Loss = Callable[..., Arrays]
@@ -114,20 +114,24 @@ def _ckl_similarity(p: Any, q: Any, squared: jax.Array) -> jax.Array:
 
 @_loss_of("Shepard")
 def _shepard(p: Any, q: Any, near: jax.Array, far: jax.Array) -> Arrays:
-    x, y = near + p, far + p
-    a, b = _power(q, x), _power(q, y)
+    (a, by_near), (b, by_far) = _decay(p, q, near), _decay(p, q, far)
     loss, slope = _softplus(a - b)
-    return loss, 0.5 * q * slope * a / x, -0.5 * q * slope * b / y
+    return loss, slope * by_near, -slope * by_far
 
 
 @_similarity_of("Shepard")
 def _shepard_similarity(p: Any, q: Any, squared: jax.Array) -> jax.Array:
-    return -_power(q, squared + p)
+    return -_decay(p, q, squared)[0]
 
 
-def _power(q: Any, y: jax.Array) -> jax.Array:
-    """y**(q/2), without overflow."""
-    return jnp.exp(jnp.minimum(0.5 * q * jnp.log(y), 80.0))
+def _decay(p: Any, q: Any, squared: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """-log s at squared distances, and its derivative."""
+    x = squared + CORNER
+    power = jnp.exp(jnp.minimum(0.5 * q * jnp.log(x), 80.0))
+    slope = 0.5 * q * power / x
+    tail = jnp.where(p > 0.0, p, 1.0)  # so that no derivative is NaN where there is none
+    by_tail = jnp.log1p(tail * power) / tail
+    return jnp.where(p > 0.0, by_tail, power), slope / (1.0 + p * power)
 
 
 @_loss_of("GNMDS")

@@ -61,15 +61,20 @@ DRAWN = {
 # squared distances: LAPSE, the share of answers given at random; POWER, the constant q, if squared
 # distances enter only as their powers q / 2; OFFSET, the constant p, in the unit of these powers,
 # so that the loss does not change when all squared distances grow by c and p by c**(q / 2);
-# POWER_OF_SUM, the constant q, if squared distances enter only as powers q / 2 of their sums with
-# the constant p.
-LAPSE, POWER, OFFSET, POWER_OF_SUM = 0, 1, 2, 3
+# ROUNDED_POWER, the constant q, if squared distances enter only as powers q / 2 of their sums with
+# CORNER; TAIL, the constant p, if with it the similarity is a function of log(1 + p y) / p, y being
+# such a power.
+LAPSE, POWER, OFFSET, ROUNDED_POWER, TAIL = 0, 1, 2, 3, 4
+
+# Distances are rounded off below a hundredth of a map's unit, where a model has one: d becomes the
+# root of d**2 + CORNER, so that the loss is smooth where two points meet.
+CORNER = 1e-4
 
 
 class Learned(NamedTuple):
     """How a parameter is estimated with the points, on a log scale."""
 
-    role: int  # POWER, OFFSET or POWER_OF_SUM
+    role: int  # POWER, OFFSET, …
     prior: tuple[float, float]  # log-normal: median, and standard deviation of the logarithm
     start: float = 0.0  # smallest value at which a search starts
 

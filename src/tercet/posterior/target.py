@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import add_edges, add_rows
 from tercet.engine.problem import Problem
-from tercet.models.base import LAPSE, OFFSET, POWER_OF_SUM, TINY, Array
+from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, TAIL, TINY, Array
 from tercet.posterior.variance import sum_out
 
 
@@ -46,7 +46,7 @@ def constants(target: Target, theta: Array) -> tuple[float, float, float]:
     for k in range(len(theta)):
         if target.learned[k] == LAPSE:
             lapse = 1.0 / (1.0 + math.exp(-theta[k]))
-        elif target.learned[k] == OFFSET:
+        elif target.learned[k] == OFFSET or target.learned[k] == TAIL:
             p = math.exp(theta[k])
         else:
             q = math.exp(theta[k])
@@ -71,9 +71,16 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
             # Nothing changes when all squared distances grow by c and p by c**(q/2).
             for e in range(len(w)):
                 by_theta[k] -= w[e] * lengths[e] * 2.0 / q
+        elif target.learned[k] == TAIL:
+            # log s = -log(1 + z) / p with z = p x**(q/2): the derivative of log s by log p over that
+            # by x is -(2 x / q) ((1 + z) log(1 + z) / z - 1).
+            for e in range(len(w)):
+                length = lengths[e] + CORNER
+                z = p * math.exp(min(0.5 * q * math.log(length), 700.0))
+                by_theta[k] -= w[e] * 2.0 * length / q * ((1.0 + z) * math.log1p(z) / z - 1.0)
         else:
             # Distances enter as x**(q/2): the derivative by log q is the one by log x times log x.
-            more = p if target.learned[k] == POWER_OF_SUM else 0.0
+            more = CORNER if target.learned[k] == ROUNDED_POWER else 0.0
             for e in range(len(w)):
                 length = max(lengths[e] + more, TINY)
                 by_theta[k] += w[e] * length * math.log(length)
