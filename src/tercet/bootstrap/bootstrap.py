@@ -83,7 +83,8 @@ class Bootstrap(Maker):
     estimator : int or Embedder
         An integer stands for the recommended model in that dimension: Shepard, without a lapse
         rate, and with the penalty that is the posterior's prior at the variance that suits the
-        answers. ``fit`` finds it; it is in the provenance of ``ensemble_``. The ``random_state`` of an estimator, such as ``STE(2)``, is not used.
+        answers. ``fit`` finds it; it is in the provenance of ``ensemble_``. The ``random_state``
+        of an estimator, such as ``STE(2)``, is not used.
     n_samples : int, optional
         Number of replicates b; by default 100, and 200 for the recommended model.
     fraction : float

@@ -72,8 +72,8 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
             for e in range(len(w)):
                 by_theta[k] -= w[e] * lengths[e] * 2.0 / q
         elif target.learned[k] == TAIL:
-            # log s = -log(1 + z) / p with z = p x**(q/2): the derivative of log s by log p over that
-            # by x is -(2 x / q) ((1 + z) log(1 + z) / z - 1).
+            # log s = -log(1 + z) / p with z = p x**(q/2): its derivative by log p over the one by
+            # x is -(2 x / q) ((1 + z) log(1 + z) / z - 1).
             for e in range(len(w)):
                 length = lengths[e] + CORNER
                 z = p * math.exp(min(0.5 * q * math.log(length), 700.0))
