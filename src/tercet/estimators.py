@@ -171,8 +171,8 @@ class Shepard(Embedder):
     gamma : float
         Exponent of the distances; 2 is STE. Smaller ones give more weight to small distances.
     tail : float
-        With a tail, similarity is (1 + tail distance**gamma)**(-1/tail), which falls more slowly far
-        away; 0 is Shepard's law, 1 the crowd kernel up to the size of the map.
+        With a tail, similarity is (1 + tail distance**gamma)**(-1/tail), which falls more slowly
+        far away; 0 is Shepard's law, 1 the crowd kernel up to the size of the map.
     n_components, n_objects, penalty, start, n_init, max_iter, tol, device,
     random_state
         As in `STE`.
