@@ -19,10 +19,10 @@ import numpy as np
 import tercet as tc
 from benchmarks.setting import counted_warnings
 from tercet.accelerator.device import computing_on, find_device, memory_of
-from tercet.engine.problem import Problem, build_problem
+from tercet.engine.problem import Problem, build_problem, problem_of
 from tercet.engine.search import Objective, evaluate
 from tercet.metrics import triplet_error
-from tercet.models import CKLModel, SOEModel, STEModel, TSTEModel
+from tercet.models import CKLModel, Model, ShepardModel, SOEModel, STEModel, TSTEModel
 from tercet.simulate import noisy_triplets, random_comparisons
 
 NOISE = 0.3
@@ -53,16 +53,17 @@ def world(n: int, d: int, m: int, seed: int = 0) -> tuple[np.ndarray, tc.Triplet
 def on_device(
     problem: Problem, d: int, by_matrix: bool | None = None, seed: int | None = None
 ) -> Any:
-    """All comparisons of a problem on the device as one batch; by_matrix overrides the choice."""
+    """All answers of a problem on the device as one batch; by_matrix overrides the choice."""
+    import jax
     import jax.numpy as jnp
 
     from tercet.accelerator.forms import Comparisons, Shape, rows_of
     from tercet.accelerator.solver import load_batch
 
     if by_matrix is None:
-        every = [np.arange(len(problem.comparisons))]
+        every = [np.arange(problem.n_rows)]
         batch = load_batch(problem, every, d, 1, memory_of(find_device("gpu")))
-        return batch.shape, Comparisons(batch.comparisons.rows[0], None)
+        return batch.shape, jax.tree.map(lambda part: part[0], batch.comparisons)
     shape = Shape(problem.n_objects, d, by_matrix)
     rows = rows_of(problem.comparisons, shape)
     order = np.argsort(rows[:, 0], kind="stable")
@@ -87,38 +88,67 @@ def evaluator(objective: Objective, shape: Any, dtype: str) -> Callable[..., Any
 
 def run_kernel(quick: bool) -> tuple[str, Row, list[Row]]:
     """Value and gradient at the size of THINGS, against the CPU's in float64."""
-    import jax.numpy as jnp
-
     n, d, m = (200, 9, 50_000) if quick else (1_854, 49, 4_700_000)
+    X = 0.3 * np.random.default_rng(0).standard_normal((n, d))
+    problem = build_problem(random_comparisons(n, m, random_state=0), n)
+    models = (STEModel(), TSTEModel(), CKLModel(), ShepardModel(), SOEModel())
+    rows = [row for model in models for row in _against_cpu(model, problem, X)]
+    rows += _torch_row(X, problem)
+    return f"value and gradient, n = {n}, d = {d}, {m} triplets", _AGAINST_CPU, rows
+
+
+def run_choices(quick: bool) -> tuple[str, Row, list[Row]]:
+    """Value and gradient of odd ones out, and of two nearest of eight, against the CPU's."""
+    n, d, m = (200, 9, 20_000) if quick else (1_854, 10, 1_000_000)
     rng = np.random.default_rng(0)
     X = 0.3 * rng.standard_normal((n, d))
-    problem = build_problem(random_comparisons(n, m, random_state=0), n)
+    gaps = rng.integers(1, n // 9, size=(m, 9))  # that sum to less than n: objects are distinct
+    screens = (rng.integers(n, size=(m, 1)) + np.cumsum(gaps, axis=1)) % n
+    asked = {
+        "odd one out": tc.Choices.odd_one_out(screens[:, :3], n_objects=n),
+        "two of eight": tc.Choices.nearest(
+            screens[:, 0], screens[:, 1:9], screens[:, 1:3], n_objects=n
+        ),
+    }
+    rows = [
+        (name, *row)
+        for name, choices in asked.items()
+        for model in (STEModel(), ShepardModel())
+        for row in _against_cpu(model, problem_of(choices), X)
+    ]
+    return f"value and gradient, n = {n}, d = {d}, {m} choices", ("choice", *_AGAINST_CPU), rows
+
+
+_AGAINST_CPU = ("model", "precision", "ms", "gradient off by", "value off by", "ms, one core")
+
+
+def _against_cpu(model: Model, problem: Problem, X: np.ndarray) -> list[Row]:
+    """Times and errors of value and gradient at X, in both precisions."""
+    import jax.numpy as jnp
+
+    objective = Objective(model, X.shape[1])
+    value, gradient = evaluate(objective, problem, X)
+    start = time.perf_counter()
+    evaluate(objective, problem, X)
+    on_cpu = time.perf_counter() - start
+    shape, comparisons = on_device(problem, X.shape[1])
     rows = []
-    for model in (STEModel(), TSTEModel(), CKLModel(), SOEModel()):
-        objective = Objective(model, d)
-        value, gradient = evaluate(objective, problem, X)
-        start = time.perf_counter()
-        evaluate(objective, problem, X)
-        on_cpu = time.perf_counter() - start
-        shape, comparisons = on_device(problem, d)
-        for dtype in ("float32", "float64"):
-            function = evaluator(objective, shape, dtype)
-            found, slopes = function(comparisons, jnp.asarray(X))
-            seconds = seconds_of(function, comparisons, jnp.asarray(X))
-            off = np.linalg.norm(np.asarray(slopes) - gradient) / np.linalg.norm(gradient)
-            rows.append(
-                (
-                    type(model).__name__,
-                    dtype,
-                    f"{1e3 * seconds:.3f}",
-                    f"{off:.1e}",
-                    f"{abs(float(found) / value - 1):.1e}",
-                    f"{1e3 * on_cpu:.0f}",
-                )
+    for dtype in ("float32", "float64"):
+        function = evaluator(objective, shape, dtype)
+        found, slopes = function(comparisons, jnp.asarray(X))
+        seconds = seconds_of(function, comparisons, jnp.asarray(X))
+        off = np.linalg.norm(np.asarray(slopes) - gradient) / np.linalg.norm(gradient)
+        rows.append(
+            (
+                type(model).__name__,
+                dtype,
+                f"{1e3 * seconds:.3f}",
+                f"{off:.1e}",
+                f"{abs(float(found) / value - 1):.1e}",
+                f"{1e3 * on_cpu:.0f}",
             )
-    rows += _torch_row(X, problem)
-    header = ("model", "precision", "ms", "gradient off by", "value off by", "ms, one core")
-    return f"value and gradient, n = {n}, d = {d}, {m} triplets", header, rows
+        )
+    return rows
 
 
 def _torch_row(X: np.ndarray, problem: Problem) -> list[Row]:
@@ -274,6 +304,7 @@ def run_growth(quick: bool) -> tuple[str, Row, list[Row]]:
 
 CASES = {
     "kernel": run_kernel,
+    "choices": run_choices,
     "forms": run_forms,
     "things": run_things,
     "large": run_large,

@@ -240,10 +240,10 @@ def _load_list(
     counted = [np.unique(place[own], return_counts=True) for own in subsets]
     width = _width(max(len(found) for found, _ in counted), len(order))
     index = np.zeros((len(subsets), width), dtype=np.int32)
-    weights = np.zeros((len(subsets), width))
+    weights, of_one = np.zeros((len(subsets), width)), part.weights[order]
     for s, (found, times) in enumerate(counted):
         index[s, : len(found)] = found
-        weights[s, : len(found)] = part.weights[order][found] * times
+        weights[s, : len(found)] = of_one[found] * times
     return Listed(_choose_pairs(pairs[:, :, order], index), jnp.asarray(weights)), weights
 
 
