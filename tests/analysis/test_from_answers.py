@@ -19,6 +19,7 @@ from tercet.analysis import Settings, analyse, from_answers
 from tercet.analysis.numbers import tables
 from tercet.analysis.words import summary
 from tercet.answers import diagnosis
+from tercet.answers.choices import as_answers
 from tercet.answers.triplets import Triplets
 from tercet.cli.main import main
 from tercet.errors import InputError
@@ -440,7 +441,7 @@ def careful(found, *, doubts=(), **changes):
         | changes
     )
     read = dataclasses.replace(found.reading, doubts=doubts)
-    return from_answers._be_careful(read, found.check, made)
+    return from_answers._be_careful(read, found.answers, found.check, found.ceiling, made)
 
 
 def test_what_is_fine_is_not_in_the_box(found):
@@ -666,11 +667,10 @@ def test_the_report_draws_as_the_posterior_does_from_a_file_of_screens(tmp_path,
     np.testing.assert_array_equal(same.draws, shown.draws)
     for name in ("exponent", "mu", "lapse"):
         np.testing.assert_array_equal(drawn.parameters[name], shown.parameters[name])
-    assert shown.provenance["settings"]["unit"] == "screen"
     found = analyse("odd.csv", dimensions=(1, 2, 3), samples=300, random_state=4)
     d, answers = found.dimension.dimension, tc.read_triplets("odd.csv")
     assert found.dimension.rows[d - 1].agrees is not None  # its chains chose the dimension
-    alone = tc.Posterior(d, n_samples=300, random_state=4).fit(answers)
+    alone = tc.Posterior(d, n_samples=300, random_state=4)._fit_quietly(as_answers(answers))
     same = alone.ensemble_.realigned("scale").in_principal_axes()
     np.testing.assert_array_equal(same.draws, found.ensemble.draws)
     for name, column in alone.ensemble_.parameters.items():

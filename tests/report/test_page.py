@@ -253,8 +253,7 @@ def test_of_observers_with_few_answers_nothing_is_claimed(by_many):
 
 def test_why_there_is_no_ceiling_is_told_as_it_is(analysis):
     why = "the weights are not whole numbers, so they do not count answers"
-    check = dataclasses.replace(analysis.check, repeats=None, no_repeats=why)
-    read = Read(page(dataclasses.replace(analysis, check=check)))
+    read = Read(page(dataclasses.replace(analysis, ceiling=None, no_ceiling=why)))
     assert f"The noise ceiling is unknown: {why}." in read.text
 
 
