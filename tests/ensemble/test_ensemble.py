@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 
 from tercet import Choices, Ensemble, InputError, Triplets, align
+from tercet.answers.either import with_weights
 from tercet.errors import TercetError
 from tercet.models import CKLModel, SOEModel, STEModel, TSTEModel
 from tercet.uncertainty import METHODS
@@ -674,6 +675,18 @@ def test_a_saved_map_says_the_same_of_choices(tmp_path):
             copy.choice_probability(choices, by_draw=True),
             made.choice_probability(choices, by_draw=True),
         )
+
+
+def test_the_comparisons_within_choices_may_be_asked_for():
+    made, choices = of_choices(), some_choices()
+    split = choices.triplets()
+    for method in METHODS:
+        found = made.triplet_probability(choices, method)
+        assert_array_equal(found, made.triplet_probability(split, method))
+    weighted = with_weights(choices, np.arange(1.0, 11.0))
+    average = made.average_uncertainty(weighted)
+    assert average == made.average_uncertainty(weighted.triplets())
+    assert average != made.average_uncertainty(choices)
 
 
 def test_choices_need_a_model_that_is_a_probability():

@@ -341,7 +341,7 @@ class Ensemble:
 
         Parameters
         ----------
-        over : Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
+        over : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
         method, n_jobs
             As in `triplet_probability`.
         sample : int, None or "auto"
@@ -359,6 +359,7 @@ class Ensemble:
         chosen, jobs = method or default_method(len(self)), count_threads(n_jobs)
         uncertainty.check_method(chosen)
         if over is not None:
+            over = over.triplets() if isinstance(over, Choices) else over
             weights = over.weights if isinstance(over, Triplets) else None
             p = self.triplet_probability(over, method, n_jobs)
             return Average(float(np.average(1.0 - p, weights=weights)), len(p))
