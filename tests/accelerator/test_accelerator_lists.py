@@ -16,9 +16,9 @@ from tests.statistical import test_samplers as known
 import tercet as tc
 from tercet.accelerator import solver as solver_module
 from tercet.accelerator import target as target_module
-from tercet.accelerator.lists import Group, loss_and_slopes, parts_of, work_of
 from tercet.accelerator.device import PLATFORM, computing_on, find_device
 from tercet.accelerator.forms import Loss, value_and_gradient
+from tercet.accelerator.lists import Group, loss_and_slopes, parts_of, work_of
 from tercet.accelerator.solver import OnDevice, load_batch
 from tercet.accelerator.target import bytes_a_chain, energies, gradients
 from tercet.accelerator.twins import log_similarity
