@@ -273,7 +273,7 @@ def _make_map(kind: str, answers: Answers, settings: Settings) -> _Made:
         maker._fit_quietly(answers)
     begun.clear()
     held_out = _predict(maker, answers, settings)
-    # The size of a map is hardly determined in the crowd kernel: draws are shown at one size.
+    # The size of a map is the noise of the answers, not of the points: draws are shown at one size.
     ensemble = maker.ensemble_.realigned("scale").in_principal_axes()
     if not isinstance(maker, Posterior):
         return _Made(ensemble, note, estimate, held_out=held_out, undecided=undecided)

@@ -14,7 +14,8 @@ from tercet.uses.certainty import thin
 
 __all__ = ["citations", "methods", "results"]
 
-_NAMES = {"exponent": "the exponent", "mu": "μ", "lapse": "a lapse rate"}
+_NAMES = {"gamma": "γ", "tail": "τ", "lapse": "a lapse rate"}
+_SIMILARITY = "s = (1 + τ d^γ)^(−1/τ), which is exp(−d^γ) for τ = 0"
 _PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
 
 
@@ -104,11 +105,12 @@ def _methods_maker(analysis: Analysis) -> str:
         settings = analysis.ensemble.provenance["settings"]
         unit, model = settings["unit"], settings["estimator"]
         return (
-            "Objects were embedded with a crowd-kernel model (Tamuz et al., 2011; p(near) = "
-            "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) by maximum a posteriori estimation with a "
-            f"standard normal prior over positions, with β = {model['exponent']:.3g} and μ = "
-            f"{model['mu']:.3g} fixed at their estimates from all answers. Uncertainty "
-            f"was estimated from {analysis.ensemble.n_samples} bootstrap samples of {unit}s, "
+            "Objects were embedded by Shepard's law (Shepard, 1987): similarity falls with distance "
+            f"as {_SIMILARITY}, and the odds of a pair are proportional to its similarity, "
+            "p(near) = s_near/(s_near + s_far). Maps are maxima a posteriori under a normal prior "
+            f"over positions (penalty {model['penalty']:.3g}), with γ = {model['gamma']:.3g} and τ = "
+            f"{model['tail']:.3g}; these were estimated from all answers. Uncertainty was "
+            f"estimated from {analysis.ensemble.n_samples} bootstrap samples of {unit}s, "
             f"aligned by Procrustes analysis.{screens}"
         )
     found = analysis.diagnostics
@@ -120,8 +122,9 @@ def _methods_maker(analysis: Analysis) -> str:
     )
     learned = joined([_NAMES[name] for name in LEARNED])
     return (
-        "Objects were embedded with a Bayesian crowd-kernel model (Tamuz et al., 2011; p(near) = "
-        "(δ_far^β + μ)/(δ_near^β + δ_far^β + 2μ)) with a standard normal prior over positions; "
+        "Objects were embedded by Shepard's law (Shepard, 1987): similarity falls with distance as "
+        f"{_SIMILARITY}, and the odds of a pair are proportional to its similarity, p(near) = "
+        "s_near/(s_near + s_far). Positions had a normal prior of learned variance; "
         f"{learned} were estimated jointly. {found.n_chains} chains of Hamiltonian Monte Carlo "
         f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
         f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
@@ -258,7 +261,8 @@ def citations(analysis: Analysis) -> list[str]:
     ]
     if analysis.kind != "scale":
         works.append(
-            "Tamuz, Liu, Belongie, Shamir, Kalai. Adaptively learning the crowd kernel. ICML, 2011."
+            "Shepard. Toward a universal law of generalization for psychological science. Science, "
+            "1987."
         )
     if isinstance(analysis.answers, Choices) and analysis.kind != "scale":
         works.append("Luce. Individual choice behavior: a theoretical analysis. Wiley, 1959.")

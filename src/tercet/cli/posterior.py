@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
         help="a map with error bars from Bayesian inference (recommended)",
         description=(
             "Draw maps from the posterior. The recommended model is the default: Shepard's law, "
-            "whose exponent gamma and lapse rate (the share of random answers) are learned "
+            "whose exponent, tail and lapse rate (the share of random answers) are learned "
             "from the answers. The answers of one screen are one choice. The convergence of the "
             "chains is checked."
         ),
@@ -79,8 +79,8 @@ def add_to(commands: Any) -> None:
         "--learn",
         type=words,
         metavar="WORDS",
-        help="parameters to learn: exponent and mu (of ckl), gamma (of shepard), lapse, or none "
-        "(default: all of the model's)",
+        help="parameters to learn: exponent and mu (of ckl), gamma and tail (of shepard), lapse, "
+        "or none (default: all of the model's)",
     )
     parser.add_argument(
         "--paper",

@@ -54,9 +54,9 @@ class Posterior(Maker):
     Parameters
     ----------
     estimator : int, STE, TSTE, CKL or Shepard
-        An integer stands for the recommended model in that dimension: Shepard with gamma and a
-        lapse rate learned. An estimator stands for its model and dimension, and its penalty for
-        a prior of variance 1 / (2 penalty); its other parameters are not used.
+        An integer stands for the recommended model in that dimension: Shepard with gamma, tail
+        and a lapse rate learned. An estimator stands for its model and dimension, and its penalty
+        for a prior of variance 1 / (2 penalty); its other parameters are not used.
     prior : NormalPrior or DistancePrior, optional
         By default points are normal around zero and their variance is learned (for a model that
         does not depend on the size of a map, it is 1).
@@ -74,7 +74,7 @@ class Posterior(Maker):
         sampling, and 200 on a GPU, where all chains adapt together.
     learn : sequence of str, or dict, optional
         Parameters to estimate with the points: "lapse", the share of answers given at random, and
-        for CKL "exponent" and "mu", for Shepard "gamma". A dict gives their priors:
+        for CKL "exponent" and "mu", for Shepard "gamma" and "tail". A dict gives their priors:
         ``{"lapse": (a, b)}`` for Beta(a, b), ``{"gamma": (median, spread)}`` for a log-normal one.
         By default those of the recommended model if the estimator is an integer, else none.
     start : {"mode", "likelihood", "likelihood_as_found"}
