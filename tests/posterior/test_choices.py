@@ -10,8 +10,6 @@ from tests.luce import by_definition
 from tests.worlds import choices_of_every_kind
 
 import tercet as tc
-from tercet.accelerator.device import PLATFORM
-from tercet.errors import InputError
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.models.shepard import ShepardModel
 from tercet.posterior.draw import Plan, build_target
@@ -126,22 +124,6 @@ def test_the_energy_is_the_log_posterior_up_to_a_constant(model, learn, weighted
     np.testing.assert_allclose(
         np.subtract(ours, ours[0]), np.subtract(theirs, theirs[0]), atol=1e-9
     )
-
-
-@pytest.mark.parametrize(
-    "maker",
-    [
-        tc.STE(2, device="gpu"),
-        tc.Posterior(tc.STE(2), device="gpu"),
-        tc.Bootstrap(tc.STE(2), n_samples=2, device="gpu"),
-    ],
-    ids=lambda maker: type(maker).__name__,
-)
-def test_a_gpu_refuses_what_it_would_ignore(maker, monkeypatch):
-    pytest.importorskip("jax")
-    monkeypatch.setenv(PLATFORM, "cpu")  # JAX's CPU device stands for a GPU
-    with pytest.raises(InputError, match="computed on the CPU: use device='cpu'"):
-        maker.fit(choices_of_every_kind(N, 3))
 
 
 # ---- the samplers

@@ -24,14 +24,6 @@ def check_device(device: object) -> None:
         raise InputError(f"device must be 'auto', 'cpu' or 'gpu', got {device!r}.")
 
 
-def refuse_choices(count: int) -> None:
-    """Raise if there are choices among more than two alternatives, which JAX does not know."""
-    if count > 0:
-        raise InputError(
-            "choices among more than two alternatives are computed on the CPU: use device='cpu'."
-        )
-
-
 def find_device(device: str) -> Any | None:
     """The JAX device, or None for the CPU.
 

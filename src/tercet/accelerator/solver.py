@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.accelerator import lbfgs
-from tercet.accelerator.device import computing_on, find_device, memory_of, refuse_choices
+from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.accelerator.forms import (
     EXACT,
     Comparisons,
@@ -111,7 +111,6 @@ class OnDevice(NamedTuple):
     def _solve(
         self, problem: Problem, subsets: Sequence[Rows], rngs: Sequence[np.random.Generator]
     ) -> list[Fit]:
-        refuse_choices(len(problem.lists.kinds))
         objective, options, init = self.descent
         n, d = problem.n_objects, objective.n_components
         count = 1 if init is not None else self.descent.count_starts(n)

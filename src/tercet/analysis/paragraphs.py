@@ -15,7 +15,10 @@ from tercet.uses.certainty import thin
 __all__ = ["citations", "methods", "results"]
 
 _NAMES = {"gamma": "γ", "tail": "τ", "lapse": "a lapse rate"}
-_SIMILARITY = "s = (1 + τ d^γ)^(−1/τ), which is exp(−d^γ) for τ = 0"
+_SIMILARITY = (
+    "similarity falls with distance as s = (1 + τ d^γ)^(−1/τ), which is exp(−d^γ) for τ = 0, and "
+    "the odds of a pair are proportional to its similarity, p(near) = s_near/(s_near + s_far)"
+)
 _PROGRAMS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "python": "Python"}
 
 
@@ -105,12 +108,11 @@ def _methods_maker(analysis: Analysis) -> str:
         settings = analysis.ensemble.provenance["settings"]
         unit, model = settings["unit"], settings["estimator"]
         return (
-            "Objects were embedded by Shepard's law (Shepard, 1987): similarity falls with distance "
-            f"as {_SIMILARITY}, and the odds of a pair are proportional to its similarity, "
-            "p(near) = s_near/(s_near + s_far). Maps are maxima a posteriori under a normal prior "
-            f"over positions (penalty {model['penalty']:.3g}), with γ = {model['gamma']:.3g} and τ = "
-            f"{model['tail']:.3g}; these were estimated from all answers. Uncertainty was "
-            f"estimated from {analysis.ensemble.n_samples} bootstrap samples of {unit}s, "
+            f"Objects were embedded by Shepard's law (Shepard, 1987): {_SIMILARITY}. Maps are "
+            "maxima a posteriori under a normal prior over positions (penalty "
+            f"{model['penalty']:.3g}), with γ = {model['gamma']:.3g} and τ = {model['tail']:.3g}; "
+            "these were estimated from all answers. Uncertainty was estimated from "
+            f"{analysis.ensemble.n_samples} bootstrap samples of {unit}s, "
             f"aligned by Procrustes analysis.{screens}"
         )
     found = analysis.diagnostics
@@ -122,10 +124,8 @@ def _methods_maker(analysis: Analysis) -> str:
     )
     learned = joined([_NAMES[name] for name in LEARNED])
     return (
-        "Objects were embedded by Shepard's law (Shepard, 1987): similarity falls with distance as "
-        f"{_SIMILARITY}, and the odds of a pair are proportional to its similarity, p(near) = "
-        "s_near/(s_near + s_far). Positions had a normal prior of learned variance; "
-        f"{learned} were estimated jointly. {found.n_chains} chains of Hamiltonian Monte Carlo "
+        f"Objects were embedded by Shepard's law (Shepard, 1987): {_SIMILARITY}. Positions had a "
+        f"normal prior of learned variance; {learned} were estimated jointly. {found.n_chains} chains of Hamiltonian Monte Carlo "
         f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
         f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
         f"{disagree}{screens} Draws were aligned by rotation, reflection, translation and "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from tercet.accelerator.device import computing_on, find_device, memory_of, refuse_choices
+from tercet.accelerator.device import computing_on, find_device, memory_of
 from tercet.answers.either import Answers
 from tercet.compiled import announce_compilation, jit
 from tercet.embedder import problem_of
@@ -176,7 +176,6 @@ def _generators(
 def _draw_in_lockstep(plan: Plan, answers: Answers, entropy: int, progress: bool | None) -> Drawn:
     """Draw on the accelerator, from as many starts as there are superchains."""
     target = build_target(plan, answers)
-    refuse_choices(len(target.problem.lists.kinds))
     rngs, searching = _generators(plan, entropy)
     searching = searching[: plan.superchains or None]
     theta = first_theta(plan.learn, plan.model)
