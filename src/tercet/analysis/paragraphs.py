@@ -125,7 +125,8 @@ def _methods_maker(analysis: Analysis) -> str:
     learned = joined([_NAMES[name] for name in LEARNED])
     return (
         f"Objects were embedded by Shepard's law (Shepard, 1987): {_SIMILARITY}. Positions had a "
-        f"normal prior of learned variance; {learned} were estimated jointly. {found.n_chains} chains of Hamiltonian Monte Carlo "
+        f"normal prior of learned variance; {learned} were estimated jointly. {found.n_chains} "
+        "chains of Hamiltonian Monte Carlo "
         f"gave {found.n_chains * found.n_samples} draws (largest R-hat {found.r_hat:.3f}, smallest "
         f"effective sample size {min(found.ess_bulk, found.ess_tail):.0f}; Vehtari et al., 2021)."
         f"{disagree}{screens} Draws were aligned by rotation, reflection, translation and "

@@ -55,7 +55,7 @@ from tercet.errors import InputError, TercetError
 from tercet.makers import REPLICATES, Maker
 from tercet.metrics import satisfied, squared_distances
 from tercet.models import ANY_PROBABILITY
-from tercet.posterior.posterior import penalised
+from tercet.posterior.posterior import model_of_a_map
 from tercet.running.checkpoint import Checkpoint, PathLike
 from tercet.running.provenance import Seed, record, seed_for
 from tercet.running.threads import count_threads, progress_bar, threads_at_most
@@ -81,10 +81,10 @@ class Bootstrap(Maker):
     Parameters
     ----------
     estimator : int or Embedder
-        An integer stands for the recommended model in that dimension: Shepard, without a lapse
-        rate, and with the penalty that is the posterior's prior at the variance that suits the
-        answers. ``fit`` finds it; it is in the provenance of ``ensemble_``. The ``random_state``
-        of an estimator, such as ``STE(2)``, is not used.
+        An integer stands for the recommended model in that dimension: Shepard, with gamma, the tail
+        and the prior, as a penalty, at their means in the posterior of these answers, and without a
+        lapse rate. ``fit`` finds them; they are in the provenance of ``ensemble_``. The
+        ``random_state`` of an estimator, such as ``STE(2)``, is not used.
     n_samples : int, optional
         Number of replicates b; by default 100, and 200 for the recommended model.
     fraction : float
@@ -271,7 +271,7 @@ class Bootstrap(Maker):
         """A copy with the defaults that depend on these answers filled in."""
         estimator = self.estimator
         if not isinstance(estimator, Embedder):
-            estimator = penalised(answers, int(estimator))
+            estimator = model_of_a_map(answers, int(estimator))
         changes = {"n_samples": self._count(), "estimator": estimator}
         return type(self)(**(self.get_params(deep=False) | changes))
 

@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
         help="a map with error bars from resamples of the answers, for every model",
         description=(
             "Embed many resamples of the answers; the spread of the maps measures their "
-            "uncertainty. The default model is Shepard's law with a penalty estimated from "
+            "uncertainty. The default model is Shepard's law with parameters estimated from "
             "the answers. Every model can be used, and whole observers can be resampled "
             "instead of answers."
         ),
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     model, count, unit = (settings[name] for name in ("estimator", "n_samples", "unit"))
     learned = ""
     if options.model is None and not options.paper:
-        learned = f" with penalty {model['penalty']:.3g}"
+        learned = f" with gamma {model['gamma']:.3g} and tail {model['tail']:.3g}"
     failed = f" ({maker.n_failed_} could not be fitted)" if maker.n_failed_ else ""
     sentence = (
         f"{model['class']}{learned}, {count} resamples of {maker.fraction:.0%} of the "

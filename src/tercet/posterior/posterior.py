@@ -20,23 +20,21 @@ from tercet.estimators import Shepard
 from tercet.makers import LEARNED, Maker, Sizes, chain_sizes
 from tercet.models import ANY_PROBABILITY
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
-from tercet.posterior.draw import Begun, Drawn, Plan, begin, build_target, draw, go_on
-from tercet.posterior.mode import find_modes
+from tercet.posterior.draw import Begun, Drawn, Plan, begin, draw, go_on
 from tercet.posterior.priors import (
     DistancePrior,
     NormalPrior,
     check_learn,
     default_prior,
-    first_theta,
 )
 from tercet.running.checkpoint import PathLike
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, entropy_of, record
-from tercet.running.threads import count_threads, one_blas_thread
+from tercet.running.threads import count_threads
 
 __all__ = [
     "Posterior",
-    "penalised",
+    "model_of_a_map",
 ]
 
 SAMPLERS = ("hmc", "elliptical_slice", "laplace")
@@ -375,32 +373,36 @@ def _need_room_for(plan: Plan, n_objects: int) -> None:
     )
 
 
-# --- the scale of the prior, from which a bootstrap takes its penalty ---------------------------
+# --- the model of a single map, from which a bootstrap takes its parameters ---------------------
 
 
-_SEARCHES = 4  # from different starts; the best is used
-_DIGITS = 4  # significant digits of the penalty
+_SHORT: dict[str, Any] = {"n_samples": 200, "n_chains": 2, "warmup": 200, "random_state": 0}
+_ENOUGH = 10_000  # answers to estimate parameters from; if there are more, a random part
+_DIGITS = 4  # significant digits of the parameters
 
 
-def penalised(answers: Answers, n_components: int) -> Shepard:
-    """The recommended model for a single map: Shepard's law, with the prior as a penalty.
+def model_of_a_map(answers: Answers, n_components: int) -> Shepard:
+    """The recommended model for a single map, its parameters at their posterior means.
 
-    The prior's variance v is that of `settle_scale`. A single map cannot learn gamma, which would
-    fit the noise too (the joint maximum has gamma above 2 where answers come from gamma = 1), so it
-    is 1. It has no lapse rate either: answers given at random make the map smaller instead. The
-    search starts from the same points for every seed, so that the result depends on the answers
-    alone.
+    A maximum over the map and gamma together fits the noise too (gamma is above 2 where answers
+    come from gamma = 1), so gamma, the tail and the prior's variance, which becomes a penalty, are
+    geometric means over the draws of short chains, with a seed of their own: the result depends on
+    the answers alone. A single map has no lapse rate; answers given at random make it smaller.
 
     Parameters
     ----------
     answers : Triplets or Choices
     n_components : int
     """
-    plan = Posterior(Shepard(n_components))._plan()
-    rngs = [np.random.default_rng(k) for k in range(_SEARCHES)]
-    with one_blas_thread():
-        target = build_target(plan, answers)
-        theta = first_theta(plan.learn, plan.model)
-        best = find_modes(target, plan.model, theta, n_components, rngs, n_jobs=1).mode
-    penalty = 0.5 * float(np.exp(-best.log_scale))
-    return Shepard(n_components, penalty=float(f"{penalty:.{_DIGITS}g}"))
+    part = answers
+    if len(answers) > _ENOUGH:
+        rows = np.random.default_rng(0).choice(len(answers), _ENOUGH, replace=False)
+        part = answers[np.sort(rows)]
+    learned = tuple(name for name in LEARNED if name != "lapse")
+    maker = Posterior(Shepard(n_components), learn=learned, progress=False, **_SHORT)
+    drawn = maker._fit_quietly(part).ensemble_.parameters
+    gamma, tail, variance = (
+        float(np.exp(np.mean(np.log(drawn[name])))) for name in ("gamma", "tail", "variance")
+    )
+    gamma, tail, penalty = (float(f"{x:.{_DIGITS}g}") for x in (gamma, tail, 0.5 / variance))
+    return Shepard(n_components, gamma=gamma, tail=tail, penalty=penalty)
