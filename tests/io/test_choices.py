@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.io.examples import FOOD
 
-from tercet import datasets
-from tercet.io import read_file, read_triplets
+from tercet import Choices, DataWarning, Triplets, datasets
+from tercet.io import read_answers, read_file, read_triplets
 
 
 def by_name(T):
@@ -136,3 +136,43 @@ def test_published_files(data_folder):
     assert np.array_equal(np.unique(cars.array, axis=0), np.unique(loaded.triplets.array, axis=0))
     assert (cars.observers == loaded.triplets.observers).all()
     assert (cars.response_times == loaded.columns["response_time"]).all()
+
+
+# --- screens as choices -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("similar1,similar2,odd,participant\ncat,dog,car,eve\ncar,dog,cat,ann\n", "1 of 3"),
+        ("central,other1,other2,participant\nB,A,C,eve\nA,C,D,ann\n", "farthest of 3"),
+    ],
+)
+def test_each_screen_is_an_answer(save, content, words):
+    path = save(content)
+    found = read_answers(path)
+    assert isinstance(found, Choices)
+    assert found == Choices.from_triplets(read_triplets(path))
+    assert len(found) == 2
+    assert found.in_words == words
+    assert found.observers.tolist() == ["eve", "ann"]
+
+
+def test_comparisons_stay_comparisons(save):
+    path = save("anchor,near,far\ncat,dog,car\ndog,cat,car\n")
+    found = read_answers(path)
+    assert isinstance(found, Triplets)
+    assert found == read_triplets(path)
+
+
+def test_settings_and_warnings_are_those_of_triplets(save):
+    path = save("0 1 2\n3 4 0\n")
+    found = read_answers(path, format="odd-one-out", names=list("abcde"))
+    assert found == Choices.odd_one_out([[0, 1, 2], [3, 4, 0]], names=list("abcde"), screens=[0, 1])
+    doubtful = save("anchor,near,far\ncat,dog,car\ncat,dog,\n")
+    with pytest.warns(DataWarning) as told:
+        read_answers(doubtful, skip_invalid=True)
+    with pytest.warns(DataWarning) as expected:
+        read_triplets(doubtful, skip_invalid=True)
+    assert [str(each.message) for each in told] == [str(each.message) for each in expected]
+    assert {each.filename for each in told} == {__file__}
