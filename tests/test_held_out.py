@@ -6,6 +6,7 @@ import pytest
 import tercet as tc
 from tercet.answers.questions import number_comparisons
 from tercet.errors import InputError
+from tercet.held_out import held_out
 
 N = 10
 POINTS = tc.simulate.gaussian_mixture(N, random_state=3)[0]
@@ -148,6 +149,19 @@ def test_two_alternatives_are_a_comparison():
         told.confidence, np.maximum(told.probability, 1.0 - told.probability)
     )
     np.testing.assert_array_equal(told.right == 1.0, told.probability > 0.5)
+
+
+@ignoring
+def test_new_answers_are_predicted_by_the_mean_of_the_draws():
+    """To the last bit: rounding would tell answers of one confidence apart."""
+    ensemble, units = posterior().fit(asked(120)).ensemble_, np.arange(50)
+    new, chosen = tc.Triplets(asked(50, seed=9), n_objects=N), odd_ones_out(50, seed=9)
+    for answers, drawn in (
+        (new, ensemble.answer_probability(new, by_draw=True)),
+        (chosen, ensemble.choice_probability(chosen, by_draw=True)),
+    ):
+        found = held_out(ensemble, answers, units)
+        np.testing.assert_array_equal(found.probability, drawn.T.mean(axis=1))
 
 
 def test_a_loss_votes_on_choices_by_their_comparisons():

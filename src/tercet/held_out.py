@@ -425,14 +425,13 @@ def held_out(
         Whether the answers of a unit are predicted jointly; else one by one, and summed.
     """
     log_density, columns = np.empty(units.max() + 1), np.empty((4, len(answers)))
-    size = len(ensemble)
-    for rows, starts in _blocks(units, answers, size):
+    for rows, starts in _blocks(units, answers, len(ensemble)):
         part = answers[rows]
         drawn = _by_draw(ensemble, part)
-        columns[:, rows] = drawn.predicted(np.full((len(rows), size), 1.0 / size))
+        columns[:, rows] = drawn.predicted()
         if jointly:
             likelihood = np.add.reduceat(drawn.log_density, starts, axis=0)
-            found = logsumexp(likelihood, axis=1) - math.log(size)
+            found = logsumexp(likelihood, axis=1) - math.log(len(ensemble))
         else:
             found = np.add.reduceat(np.log(columns[0, rows]) * weights_of(part), starts)
         log_density[units[rows[starts]]] = found
@@ -479,21 +478,28 @@ class _Drawn(NamedTuple):
     choices: Choices | None = None
     first: Floats | None = None  # (A, S) of each alternative, to be chosen first
 
-    def predicted(self, weights: Floats) -> Floats:
-        """The columns (4, m) of `Pointwise` about answers, with the draws weighted (m, S)."""
-        p = np.einsum("ms,ms->m", self.p, weights)
+    def predicted(self, weights: Floats | None = None) -> Floats:
+        """The columns (4, m) of `Pointwise`; weights (m, S) of the draws are equal by default."""
+        p = _averaged(self.p, weights)
         if self.choices is None or self.first is None:
             right = predicted_correctly(p)
             return np.stack([p, np.maximum(p, 1.0 - p), right, right])
         choices, sizes = self.choices, self.choices.n_alternatives
-        mean = np.einsum("as,as->a", self.first, np.repeat(weights, sizes, axis=0))
+        each = None if weights is None else np.repeat(weights, sizes, axis=0)
+        mean = _averaged(self.first, each)
         order = np.empty(len(mean), dtype=np.int64)
         order_outcomes(choices.kinds, choices.cuts, mean, order)
         right, in_order = np.empty(len(p)), np.empty(len(p))
         agreement_with(choices.kinds, choices.cuts, choices.n_chosen, mean, right, in_order)
         likeliest, _ = self.ensemble.choice_tables(rearranged(choices, order))
-        confidence = np.einsum("ms,ms->m", likeliest, weights)
-        return np.stack([p, confidence, right, in_order])
+        return np.stack([p, _averaged(likeliest, weights), right, in_order])
+
+
+def _averaged(values: Floats, weights: Floats | None) -> Floats:
+    """The mean over draws of each row (m, S), with these weights (m, S) that add up to one."""
+    if weights is None:
+        return np.asarray(values.mean(axis=1))
+    return np.asarray(np.einsum("ms,ms->m", values, weights))
 
 
 def _by_draw(ensemble: Ensemble, answers: Answers) -> _Drawn:
