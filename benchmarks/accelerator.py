@@ -19,7 +19,8 @@ import numpy as np
 import tercet as tc
 from benchmarks.setting import counted_warnings
 from tercet.accelerator.device import computing_on, find_device, memory_of
-from tercet.engine.problem import Problem, build_problem, problem_of
+from tercet.embedder import problem_of
+from tercet.engine.problem import Problem, build_problem
 from tercet.engine.search import Objective, evaluate
 from tercet.metrics import triplet_error
 from tercet.models import CKLModel, Model, ShepardModel, SOEModel, STEModel, TSTEModel

@@ -9,8 +9,8 @@ from tercet import makers as recommended
 from tercet.answers import diagnosis
 from tercet.errors import InputError
 from tercet.makers import LEARNED, chain_sizes
-from tercet.posterior.posterior import model_at_maximum
-from tercet.posterior.priors import check_learn
+from tercet.posterior import posterior as posterior_module
+from tercet.posterior.posterior import model_of_a_map
 from tercet.simulate import gaussian_mixture, noisy_triplets
 
 # Chains as short as here are told so; what is tested does not depend on it.
@@ -32,11 +32,11 @@ def drawn(maker, answers=ANSWERS):
 # --- the posterior ----------------------------------------------------------------------------
 
 
-def test_a_number_is_ckl_with_everything_learned():
+def test_a_number_is_shepard_s_law_with_everything_learned():
     found = tc.Posterior(2, **QUICK).fit(ANSWERS).ensemble_
-    spelt = tc.Posterior(tc.CKL(2), learn=LEARNED, **QUICK).fit(ANSWERS).ensemble_
+    spelt = tc.Posterior(tc.Shepard(2), learn=LEARNED, **QUICK).fit(ANSWERS).ensemble_
     np.testing.assert_array_equal(found.draws, spelt.draws)
-    assert set(found.parameters) == {"exponent", "mu", "lapse"}
+    assert set(found.parameters) == {"gamma", "tail", "lapse", "variance"}
     assert found.provenance["settings"] == spelt.provenance["settings"]
     assert found.provenance["prior"]["variance"] == 1.0
 
@@ -81,13 +81,13 @@ def test_other_numbers_are_refused(maker, estimator):
 # --- the bootstrap ----------------------------------------------------------------------------
 
 
-def test_the_bootstrap_takes_the_posterior_s_maximum():
+def test_the_bootstrap_takes_the_posterior_s_means():
     boot = tc.Bootstrap(2, 5, random_state=0).fit(ANSWERS)
-    model = model_at_maximum(ANSWERS, 2)
-    assert (boot.ensemble_.model.mu, boot.ensemble_.model.exponent) == (model.mu, model.exponent)
+    model = model_of_a_map(ANSWERS, 2)
+    assert (boot.ensemble_.model.gamma, boot.ensemble_.model.tail) == (model.gamma, model.tail)
     settings = boot.ensemble_.provenance["settings"]
-    assert settings["estimator"]["exponent"] == model.exponent
-    assert settings["estimator"]["penalty"] == recommended.PENALTY
+    assert settings["estimator"]["gamma"] == model.gamma
+    assert settings["estimator"]["penalty"] == model.penalty
     spelt = drawn(tc.Bootstrap(model, 5, random_state=0))
     np.testing.assert_array_equal(spelt, boot.ensemble_.draws)
     assert boot.estimator == 2
@@ -95,28 +95,31 @@ def test_the_bootstrap_takes_the_posterior_s_maximum():
     assert tc.Bootstrap(tc.STE(2))._count() == 100
 
 
-def test_it_is_a_maximum():
-    """Other values of exponent and mu, with the map that suits them best, are less likely."""
+def test_they_are_means_of_the_posterior_without_a_lapse_rate():
+    model = model_of_a_map(ANSWERS, 2)
+    long = tc.Posterior(tc.Shepard(2), learn=("gamma", "tail"), n_chains=2, random_state=1)
+    drawn = long.fit(ANSWERS).ensemble_.parameters
+    for name, found in (
+        ("gamma", model.gamma),
+        ("tail", model.tail),
+        ("variance", 0.5 / model.penalty),
+    ):
+        logs = np.log(drawn[name])
+        assert abs(np.log(found) - logs.mean()) < 0.5 * logs.std()
 
-    def energy(model):
-        total = clone(model).set_params(random_state=0, n_init=5).fit(ANSWERS).loss_
-        priors = check_learn(("exponent", "mu"), model.model())
-        for name, (median, spread) in priors.items():
-            total += 0.5 * (np.log(getattr(model, name) / median) / spread) ** 2
-        return total
 
-    best = model_at_maximum(ANSWERS, 2)
-    least = energy(best)
-    for name in ("exponent", "mu"):
-        for factor in (0.7, 1.4):
-            other = clone(best).set_params(**{name: factor * getattr(best, name)})
-            assert energy(other) > least
+def test_of_very_many_answers_a_part_is_enough(monkeypatch):
+    whole = model_of_a_map(ANSWERS, 2)
+    monkeypatch.setattr(posterior_module, "_ENOUGH", len(ANSWERS))
+    assert model_of_a_map(ANSWERS, 2).get_params() == whole.get_params()
+    monkeypatch.setattr(posterior_module, "_ENOUGH", len(ANSWERS) // 2)
+    assert model_of_a_map(ANSWERS, 2).get_params() != whole.get_params()
 
 
 def test_it_needs_the_answers_in_memory(tmp_path):
     np.save(tmp_path / "answers.npy", ANSWERS.array)
     stream = tc.open_triplets(tmp_path / "answers.npy")
-    with pytest.raises(InputError, match=r"name a model, such as Bootstrap\(CKL\(2, "):
+    with pytest.raises(InputError, match=r"name a model, such as Bootstrap\(Shepard\(2, "):
         tc.Bootstrap(2).fit(stream)
 
 
@@ -147,11 +150,11 @@ def test_without_their_screens_they_are_independent_answers(name):
     assert not np.array_equal(alone.draws, drawn(MAKERS[name](), SCREENS))
 
 
-def test_the_bootstrap_takes_the_maximum_of_the_choices():
+def test_the_bootstrap_takes_the_means_of_the_choices():
     boot = tc.Bootstrap(2, 3, random_state=0).fit(SCREENS)
-    model, alone = model_at_maximum(CHOICES, 2), model_at_maximum(tc.Triplets(ROWS), 2)
-    assert (boot.ensemble_.model.mu, boot.ensemble_.model.exponent) == (model.mu, model.exponent)
-    assert (model.mu, model.exponent) != (alone.mu, alone.exponent)
+    model, alone = model_of_a_map(CHOICES, 2), model_of_a_map(tc.Triplets(ROWS), 2)
+    assert (boot.ensemble_.model.gamma, boot.ensemble_.model.tail) == (model.gamma, model.tail)
+    assert (model.gamma, model.tail) != (alone.gamma, alone.tail)
 
 
 def test_choices_are_drawn_again_only_by_resampling():

@@ -23,8 +23,9 @@ from tercet.accelerator.solver import OnDevice, load_batch
 from tercet.accelerator.target import bytes_a_chain, energies, gradients
 from tercet.accelerator.twins import log_similarity
 from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED, restore
+from tercet.embedder import problem_of
 from tercet.engine.kernels import code_of
-from tercet.engine.problem import least_weight, problem_of, take_rows
+from tercet.engine.problem import least_weight, take_rows
 from tercet.engine.search import Descent, Objective, Options, evaluate
 from tercet.engine.starts import spectral_points
 from tercet.models import CKLModel, ShepardModel, SOEModel, STEModel, TSTEModel, luce
@@ -47,13 +48,19 @@ GROUPS = [
     (BEST_WORST, 2, 3),
     (BEST_WORST, 2, 5),
 ]
-MODELS = [STEModel(), TSTEModel(), CKLModel(), CKLModel(0.0, exponent=1.5), ShepardModel(1.3)]
+MODELS = [
+    STEModel(),
+    TSTEModel(),
+    CKLModel(),
+    CKLModel(0.0, exponent=1.5),
+    ShepardModel(1.3, tail=0.4),
+]
 CASES = [
     *((model, ()) for model in MODELS),
     (STEModel(), ("lapse",)),
     (TSTEModel(), ("lapse",)),
     (CKLModel(), ("lapse", "exponent", "mu")),
-    (ShepardModel(), ("lapse", "gamma")),
+    (ShepardModel(), ("lapse", "gamma", "tail")),
 ]
 
 

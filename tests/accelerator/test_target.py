@@ -28,7 +28,8 @@ CASES = [
     (CKLModel(0.1, exponent=1.5), ("mu",)),
     (CKLModel(), ("lapse", "exponent", "mu")),
     (ShepardModel(1.3), ()),
-    (ShepardModel(), ("gamma", "lapse")),
+    (ShepardModel(1.3, tail=0.4), ()),
+    (ShepardModel(), ("gamma", "tail", "lapse")),
 ]
 
 

@@ -178,13 +178,13 @@ def test_without_a_model_both_makers_are_the_recommended_ones(tercet, folder, an
     assert code == 0
     expected = tc.Bootstrap(2, n_samples=5, random_state=0).fit(answers).ensemble_
     np.testing.assert_array_equal(tc.Ensemble.load(folder / "boot.npz").draws, expected.draws)
-    assert json.loads(out)["penalty"] == 0.5
+    assert json.loads(out)["penalty"] == expected.provenance["settings"]["estimator"]["penalty"]
     code, out, _ = tercet("posterior", "answers.csv", *small, "--chains", 1, "-o", "post.npz")
     assert code == 0
     with pytest.warns(ConvergenceWarning):
         expected = tc.Posterior(2, n_samples=5, n_chains=1, random_state=0).fit(answers).ensemble_
     np.testing.assert_array_equal(tc.Ensemble.load(folder / "post.npz").draws, expected.draws)
-    assert set(json.loads(out)["parameters"]) == {"exponent", "mu", "lapse"}
+    assert set(json.loads(out)["parameters"]) == {"gamma", "tail", "lapse", "variance"}
 
 
 def test_the_paper_s_settings(tercet, folder, answers):
@@ -203,9 +203,9 @@ def test_posterior_is_the_recommended_model(tercet, folder, answers):
     short = ["--samples", 100, "--warmup", 100, "--chains", 2]
     code, out, _ = tercet("posterior", "answers.csv", *short, "-o", "post.npz", "--json")
     assert code == 0
-    learn = ("exponent", "mu", "lapse")
+    learn = ("gamma", "tail", "lapse")
     settings = {"n_samples": 100, "warmup": 100, "n_chains": 2, "random_state": 0}
-    expected = tc.Posterior(tc.CKL(2), learn=learn, **settings)
+    expected = tc.Posterior(tc.Shepard(2), learn=learn, **settings)
     with pytest.warns(ConvergenceWarning):
         expected.fit(answers)
     found = json.loads(out)

@@ -35,6 +35,7 @@ MODELS = [
     *(kind() for kind in known_models().values()),
     CKLModel(mu=0.0, exponent=1.5),
     ShepardModel(gamma=1.7),
+    ShepardModel(gamma=1.7, tail=0.4),
     GNMDSModel(smoothing=0.3),
 ]
 SIMILARITIES = [model for model in MODELS if model.is_probability]

@@ -19,6 +19,7 @@ MODELS = [
     CKLModel(0.1, exponent=1.5),
     ShepardModel(),
     ShepardModel(1.6),
+    ShepardModel(1.6, tail=0.4),
     GNMDSModel(smoothing=0.5),
     SOEModel(0.5),
 ]

@@ -10,11 +10,12 @@ from tests.worlds import choices_of_every_kind
 
 import tercet as tc
 from tercet.answers.choices import BEST_WORST, FARTHEST, ORDERED, UNORDERED, restore
+from tercet.embedder import problem_of
 from tercet.engine import lists as engine_lists
 from tercet.engine.chunks import loss_in_chunks
 from tercet.engine.kernels import add_edges, code_of, edge_lengths, edge_similarities
 from tercet.engine.lists import BLOCK, FEW, list_loss, list_weights
-from tercet.engine.problem import least_weight, problem_of, take_rows
+from tercet.engine.problem import least_weight, take_rows
 from tercet.engine.search import Objective, evaluate
 from tercet.engine.starts import _signed_counts
 from tercet.models import CKLModel, STEModel, TSTEModel
@@ -28,6 +29,7 @@ MODELS = [
     CKLModel(0.0, exponent=3.0),
     ShepardModel(),
     ShepardModel(1.4),
+    ShepardModel(1.4, tail=0.4),
 ]
 models = pytest.mark.parametrize("model", MODELS, ids=str)
 
@@ -49,7 +51,10 @@ def similarity(model, squared, d):
         return (1 + squared / alpha) ** (-(alpha + 1) / 2)
     if isinstance(model, CKLModel):
         return 1 / (model.mu + squared ** (model.exponent / 2))
-    return math.exp(-((squared + CORNER) ** (model.gamma / 2)))
+    power = (squared + CORNER) ** (model.gamma / 2)
+    if model.tail > 0.0:
+        return (1 + model.tail * power) ** (-1 / model.tail)
+    return math.exp(-power)
 
 
 def reference(model, choices, X, lapse=0.0):

@@ -30,8 +30,12 @@ def test_it_is_read_as_that_and_all_rows_are_counted(save, example):
     assert reading.format == example.format
     assert reading.rows == example.rows
     assert len(reading.triplets) == example.answers
-    count = reading.triplets.n_answers
-    assert reading.sentences()[0].startswith(f"Read as {reading.title}: {count} answers")
+    triplets = reading.triplets
+    said = f"{triplets.n_answers} answers"
+    if triplets.shares_screens:
+        screens = len(np.unique(triplets.number_screens()))
+        said = f"{triplets.n_answers} comparisons on {screens} screens"
+    assert reading.sentences()[0].startswith(f"Read as {reading.title}: {said}")
 
 
 @by_name

@@ -29,9 +29,9 @@ from tercet.models.base import CORNER, POSITIVE, ROUNDED_POWER, Learned, Model, 
 
 @jit
 def power_law(p, q, near, far, loss, d_near, d_far):
-    """-log p_ijl = log(1 + ((p + near) / (p + far))**(q/2))."""
+    """-log p_ijl = log(1 + ((near + CORNER) / (far + CORNER))**(q/2))."""
     for t in range(near.size):
-        a, b = p + near[t], p + far[t]
+        a, b = near[t] + CORNER, far[t] + CORNER
         loss[t], slope = softplus(0.5 * q * log(a / b))
         d_near[t] = 0.5 * q * slope / a
         d_far[t] = -0.5 * q * slope / b
@@ -39,15 +39,15 @@ def power_law(p, q, near, far, loss, d_near, d_far):
 
 @jit
 def power_law_similarity(p, q, squared, log_s, slope):
-    """Log s = -q/2 log(p + squared)."""
+    """Log s = -q/2 log(squared + CORNER)."""
     for t in range(squared.size):
-        log_s[t] = -0.5 * q * log(p + squared[t])
-        slope[t] = -0.5 * q / (p + squared[t])
+        log_s[t] = -0.5 * q * log(squared[t] + CORNER)
+        slope[t] = -0.5 * q / (squared[t] + CORNER)
 
 
 @dataclass(frozen=True)
 class PowerLawModel(Model):
-    """s = (1 + squared distance)**(-exponent / 2)."""
+    """s = (squared distance + CORNER)**(-exponent / 2)."""
 
     exponent: float = 1.0
 
@@ -58,22 +58,22 @@ class PowerLawModel(Model):
     }
 
     def constants(self, n_components):
-        """Return one and the exponent."""
-        return 1.0, self.exponent
+        """Return zero and the exponent."""
+        return 0.0, self.exponent
 '''
 LINE = '    "PowerLaw": "power_law",\n'
 TWINS = """
 
 @_loss_of("PowerLaw")
 def _power_law(p, q, near, far):
-    a, b = p + near, p + far
+    a, b = near + CORNER, far + CORNER
     loss, slope = _softplus(0.5 * q * jnp.log(a / b))
     return loss, 0.5 * q * slope / a, -0.5 * q * slope / b
 
 
 @_similarity_of("PowerLaw")
 def _power_law_similarity(p, q, squared):
-    return -0.5 * q * jnp.log(p + squared)
+    return -0.5 * q * jnp.log(squared + CORNER)
 """
 USE = """
 import contextlib, io, json, pickle, sys, warnings
@@ -97,7 +97,7 @@ for use_edges in (True, False):
     problem = build_problem(answers.array, 12, use_edges=use_edges)
     loss, gradient = evaluate(objective, problem, truth)
     i, j, l = answers.array.T
-    s_near, s_far = ((1 + np.sum((truth[i] - truth[k]) ** 2, axis=1)) ** -0.65 for k in (j, l))
+    s_near, s_far = ((1e-4 + np.sum((truth[i] - truth[k]) ** 2, axis=1)) ** -0.65 for k in (j, l))
     formula = -np.log(s_near / (s_near + s_far)).sum() + 0.1 * np.sum(truth**2)
     step = np.zeros_like(truth)
     step[3, 1] = 1e-6

@@ -37,6 +37,7 @@ LIKELIHOODS = [
     ShepardModel(gamma=0.6),
     ShepardModel(gamma=2.0),
     ShepardModel(gamma=2.7),
+    ShepardModel(gamma=1.4, tail=0.6),
 ]
 SLACKS = [
     *(known_models()[name]() for name in LOSSES),
@@ -107,6 +108,30 @@ def test_shepards_law_with_squared_distances_is_ste():
     log_s, slope = ShepardModel(2.0).log_similarity(NEAR)
     np.testing.assert_allclose(log_s, -NEAR - CORNER, rtol=1e-12)
     np.testing.assert_allclose(slope, -1.0, rtol=1e-12)
+
+
+def test_a_tail_of_one_is_the_crowd_kernel_up_to_the_size():
+    """1 / (1 + d**g) is 1 / (m + (d m**(1/g))**g) up to a factor: mu sets the size of a map."""
+    gamma, mu = 3.0, 0.2
+    ours = ShepardModel(gamma, tail=1.0).probability(NEAR, FAR)
+    size = mu ** (2 / gamma)
+    theirs = CKLModel(mu, gamma).probability(size * (NEAR + CORNER), size * (FAR + CORNER))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def test_a_tail_of_squared_distances_is_t_ste_up_to_the_size():
+    alpha = 3.0
+    tail = 2 / (alpha + 1)
+    ours = ShepardModel(2.0, tail=tail).probability(NEAR, FAR)
+    near, far = (alpha * tail * (x + CORNER) for x in (NEAR, FAR))
+    np.testing.assert_allclose(ours, TSTEModel(alpha).probability(near, far), rtol=1e-10)
+
+
+def test_a_vanishing_tail_is_none():
+    for ours, theirs in zip(
+        ShepardModel(1.3, tail=1e-7).loss(NEAR, FAR), ShepardModel(1.3).loss(NEAR, FAR), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-8)
 
 
 def test_the_log_odds_of_shepards_law_are_a_difference_of_distances():
@@ -297,6 +322,7 @@ def test_no_power_of_shepards_law_overflows():
         (CKLModel, "mu"),
         (CKLModel, "exponent"),
         (ShepardModel, "gamma"),
+        (ShepardModel, "tail"),
         (GNMDSModel, "smoothing"),
         (SOEModel, "margin"),
     ],

@@ -24,7 +24,7 @@ CASES = [
     (CKLModel(0.1, exponent=1.5), ("lapse", "exponent", "mu")),
     (CKLModel(0.1, exponent=2.0), ("exponent",)),
     (CKLModel(0.1, exponent=3.0), ("mu",)),
-    (ShepardModel(1.2), ("lapse", "gamma")),
+    (ShepardModel(1.2), ("lapse", "gamma", "tail")),
 ]
 cases = pytest.mark.parametrize(("model", "learn"), CASES, ids=str)
 

@@ -19,13 +19,14 @@ MODELS = [
     CKLModel(0.1, exponent=1.5),
     ShepardModel(),
     ShepardModel(1.6),
+    ShepardModel(1.6, tail=0.4),
 ]
 BLOCK = np.array([[1.5, 0.4], [0.4, 0.7]])
 LEARN = {
     STEModel: [(), ("lapse",)],
     TSTEModel: [(), ("lapse",)],
     CKLModel: [(), ("exponent",), ("mu",), ("lapse", "exponent", "mu")],
-    ShepardModel: [(), ("gamma",), ("lapse", "gamma")],
+    ShepardModel: [(), ("gamma",), ("tail",), ("lapse", "gamma", "tail")],
 }
 CASES = [(model, learn) for model in MODELS for learn in LEARN[type(model)]]
 
@@ -130,10 +131,12 @@ def log_posterior(target, model, X, theta, learn):
         elif name == "exponent":
             q, prior = np.exp(value), prior + stats.norm(np.log(3.0), 1.0).logpdf(value)
         elif name == "gamma":
-            q, prior = np.exp(value), prior + stats.norm(0.0, 0.5).logpdf(value)
+            q, prior = np.exp(value), prior + stats.norm(0.0, 0.7).logpdf(value)
+        elif name == "tail":
+            p, prior = np.exp(value), prior + stats.norm(np.log(0.1), 1.5).logpdf(value)
         else:
             p, prior = np.exp(value), prior + stats.norm(np.log(0.05), 1.0).logpdf(value)
-    learnable = {CKLModel: lambda: CKLModel(p, q), ShepardModel: lambda: ShepardModel(q)}
+    learnable = {CKLModel: lambda: CKLModel(p, q), ShepardModel: lambda: ShepardModel(q, p)}
     changed = learnable.get(type(model), lambda: model)()
     rows, weights = target.problem.comparisons.astype(int), target.problem.weights
     near, far = (np.sum((X[rows[:, 0]] - X[rows[:, k]]) ** 2, axis=1) for k in (1, 2))
@@ -146,7 +149,7 @@ def log_posterior(target, model, X, theta, learn):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_energy_is_the_log_posterior_up_to_a_constant(model, learn, weighted):
     target = make_target(model, 2, learn, weighted, block=BLOCK)
-    learn = [name for name in ("lapse", "exponent", "mu", "gamma") if name in learn]
+    learn = [name for name in ("lapse", "exponent", "mu", "gamma", "tail") if name in learn]
     both = [
         (energy(target, *at)[0], -log_posterior(target, model, *at, learn))
         for at in (place(target, seed=s) for s in range(4))

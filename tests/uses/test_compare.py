@@ -492,7 +492,7 @@ def test_the_default_models_are_the_variants():
         "STE, lapse learned",
         "CKL, exponent and mu learned",
         "CKL, exponent, mu and lapse learned",
-        "Shepard, gamma and lapse learned",
+        "Shepard, gamma, tail and lapse learned",
     ]
 
 

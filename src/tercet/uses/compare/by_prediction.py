@@ -70,7 +70,8 @@ def compare_models(
         STE, TSTE, CKL and Shepard stand for ``Posterior(estimator)``; GNMDS and SOE have no
         likelihood and only get a cross-validated accuracy. Unfitted Posteriors keep their settings.
         Default: STE, t-STE, CKL and Shepard; STE with a lapse rate; CKL with exponent and mu
-        learned, and the same with a lapse rate; Shepard with gamma and a lapse rate learned.
+        learned, and the same with a lapse rate; Shepard with gamma, tail and a lapse rate
+        learned, the recommended one.
     n_components : int
         Dimension of the default models.
     method : {"loo", "kfold"}
@@ -144,8 +145,8 @@ def _default_models(d: int) -> list[Model]:
         Shepard(d),
         Posterior(STE(d), learn=("lapse",)),
         Posterior(CKL(d), learn=("exponent", "mu")),
+        Posterior(CKL(d), learn=("exponent", "mu", "lapse")),
         Posterior(d),
-        Posterior(Shepard(d), learn=("gamma", "lapse")),
     ]
 
 
