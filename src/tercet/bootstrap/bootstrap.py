@@ -319,8 +319,8 @@ class Bootstrap(Maker):
         if not isinstance(estimator, Embedder):
             raise InputError(
                 f"Bootstrap({estimator}) estimates the parameters of its model from answers in "
-                f"memory: name a model, such as Bootstrap(Shepard({estimator}, penalty=0.1)), or read "
-                "the answers into memory with tc.read_triplets."
+                f"memory: name a model, such as Bootstrap(Shepard({estimator}, penalty=0.1)), or "
+                "read the answers into memory with tc.read_triplets."
             )
         if self.parametric or self.unit != "answer":
             raise InputError(
