@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from tercet.compiled import exp, jit, jit_sums, log
+from tercet.compiled import exp, inline, inline_sums, jit, jit_sums, log
 from tercet.engine.problem import Lists
 from tercet.kinds import FARTHEST, ORDERED
 from tercet.models.base import Array
@@ -84,15 +84,35 @@ def _run(lists: Lists, first: int, stop: int) -> tuple[int, int]:
     return size, last
 
 
-@jit_sums
-def _add_block(
+@inline
+def _exponentials(block: Array, size: int, count: int, top: Array) -> None:
+    """Replace u by exp(u - top) and top by the sum of these."""
+    for j in range(size):
+        u = block[j]
+        for t in range(count):
+            u[t] = exp(u[t] - top[t])
+    top[:] = 0.0
+    for j in range(size):
+        u = block[j]
+        for t in range(count):
+            top[t] += u[t]
+
+
+@inline
+def _logarithms(sums: Array, loss: Array) -> None:
+    for t in range(len(sums)):
+        loss[t] += log(sums[t])
+
+
+@inline_sums
+def _block(
+    size: int,
     sign: float,
     lapse: float,
     chance: float,
     lists: Lists,
     first: int,
     last: int,
-    size: int,
     log_s: Array,
     slopes: Array,
     block: Array,
@@ -117,43 +137,51 @@ def _add_block(
     # From here on top is the sum of the exponentials.
     _logarithms(top, loss)
     total, by_lapse = 0.0, 0.0
-    for t in range(count):
-        weight = lists.weights[first + t]
-        if lapse > 0.0:
-            probability = math.exp(-loss[t])
+    weights = lists.weights[first:last]
+    if lapse > 0.0:
+        for t in range(count):
+            probability = exp(-loss[t])
             mixed = (1.0 - lapse) * probability + lapse * chance
-            by_lapse += weight * (probability - chance) / mixed
-            loss[t] = -math.log(mixed)
-            total += weight * loss[t]
-            weight *= (1.0 - lapse) * probability / mixed
-        else:
-            total += weight * loss[t]
-        scale = sign * weight / top[t]
+            by_lapse += weights[t] * (probability - chance) / mixed
+            total -= weights[t] * log(mixed)
+            loss[t] = sign * weights[t] * (1.0 - lapse) * probability / mixed
+    else:
+        for t in range(count):
+            total += weights[t] * loss[t]
+            loss[t] = sign * weights[t]
+    # From here on loss is the weight of the slopes by log s.
+    for t in range(count):
+        top[t] = loss[t] / top[t]
+    for j in range(size):
+        u = block[j]
+        for t in range(count):
+            u[t] *= top[t]
+    for t in range(count):
+        block[0, t] -= loss[t]
         for j in range(size):
             e = edges[t * size + j]
-            w[e] += scale * block[j, t] * slopes[e]
-        w[edges[t * size]] -= sign * weight * slopes[edges[t * size]]
+            w[e] += block[j, t] * slopes[e]
     return total, by_lapse
 
 
-@jit
-def _exponentials(block: Array, size: int, count: int, top: Array) -> None:
-    """Replace u by exp(u - top) and top by the sum of these."""
-    for j in range(size):
-        u = block[j]
-        for t in range(count):
-            u[t] = exp(u[t] - top[t])
-    top[:] = 0.0
-    for j in range(size):
-        u = block[j]
-        for t in range(count):
-            top[t] += u[t]
-
-
-@jit
-def _logarithms(sums: Array, loss: Array) -> None:
-    for t in range(len(sums)):
-        loss[t] += log(sums[t])
+@jit_sums
+def _add_block(
+    sign: float,
+    lapse: float,
+    chance: float,
+    lists: Lists,
+    first: int,
+    last: int,
+    size: int,
+    log_s: Array,
+    slopes: Array,
+    block: Array,
+    w: Array,
+) -> tuple[float, float]:
+    """As `_block`, compiled for three alternatives and for any number."""
+    if size == 3:
+        return _block(3, sign, lapse, chance, lists, first, last, log_s, slopes, block, w)
+    return _block(size, sign, lapse, chance, lists, first, last, log_s, slopes, block, w)
 
 
 @jit
