@@ -131,7 +131,7 @@ row = answers.array[:1]
 p = again.answer_probability(row)[0]
 a, b, c = row[0]
 X, q, lapse = drawn.samples, drawn.parameters["exponent"], drawn.parameters["lapse"]
-s_near, s_far = ((1 + np.sum((X[:, a] - X[:, k]) ** 2, axis=1)) ** (-q / 2) for k in (b, c))
+s_near, s_far = ((1e-4 + np.sum((X[:, a] - X[:, k]) ** 2, axis=1)) ** (-q / 2) for k in (b, c))
 found["answer"] = [p, np.mean(lapse / 2 + (1 - lapse) * s_near / (s_near + s_far))]
 found["exponents"] = [float(q.min()), float(q.max())]
 found["accuracy"] = float(np.mean(again.answer_probability(answers.array) > 0.5))

@@ -93,7 +93,7 @@ def interrupt_after(monkeypatch, count):
     add = Checkpoint.add
 
     def add_or_stop(self, *args):
-        if self is not checkpoints.NOTHING_KEPT:
+        if self._file is not None:
             if left[0] == 0:
                 raise KeyboardInterrupt
             left[0] -= 1
