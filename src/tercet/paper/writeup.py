@@ -240,7 +240,7 @@ def page_text(reproduction: Reproduction) -> str:
             for check in verdict.checks
         ]),
         "## Gains of the recommended default",
-        f"The recommended default is {_recommended(reproduction)}.",
+        f"Recommended for the paper's noise is {_recommended(reproduction)}.",
         _gains(reproduction),
         "## Figures",
         *_figures(reproduction),
