@@ -194,8 +194,9 @@ def _explanation(worlds: int, references: int) -> str:
         f"{worlds} worlds of {N} standard normal points in {D} dimensions (seeds 0 to "
         f"{worlds - 1}), and people who choose by Luce's rule, the odds of a pair being 1/({MU:g} "
         f"+ d^{EXPONENT:g}): {ODD}, or {NINE}. Posteriors have 2 chains of 400 draws. Triplets and "
-        f"bootstraps are of the first {SOME} worlds only. In the first {references} worlds the exact posterior is also sampled by plain Metropolis steps with a "
-        f"likelihood of their own ({CHAINS} chains of {SWEEPS} sweeps). For the dimension, points "
+        f"bootstraps are of the first {SOME} worlds only. In the first {references} worlds the "
+        "exact posterior is also sampled by plain Metropolis steps with a likelihood of their own "
+        f"({CHAINS} chains of {SWEEPS} sweeps). For the dimension, points "
         f"are standard normal in 1, 2 and 3 dimensions: {OBJECTS} objects, {SCREENS} screens of "
         "3 of 9."
     )
