@@ -141,12 +141,14 @@ def test_the_comparisons_of_a_screen_are_one_choice_in_every_maker(name):
     np.testing.assert_array_equal(found.draws, spelt.draws)
     assert found.provenance["settings"] == spelt.provenance["settings"]
     assert found.provenance["n_answers"] == spelt.provenance["n_answers"] == 400
+    assert found.provenance["choices"] == spelt.provenance["choices"] == "1 of 3"
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_without_their_screens_they_are_independent_answers(name):
     alone = MAKERS[name]().fit(tc.Triplets(ROWS)).ensemble_
     assert alone.provenance["n_answers"] == 800
+    assert "choices" not in alone.provenance
     assert not np.array_equal(alone.draws, drawn(MAKERS[name](), SCREENS))
 
 

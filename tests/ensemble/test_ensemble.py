@@ -497,7 +497,7 @@ def test_a_file_from_the_future(tmp_path):
     Ensemble(points()).save(path)
     with np.load(path) as file:
         parts = dict(file)
-    parts["header"] = np.array(str(parts["header"]).replace('"version": 1', '"version": 9'))
+    parts["header"] = np.array(str(parts["header"]).replace('"version": 2', '"version": 9'))
     np.savez(path, **parts)
     with pytest.raises(InputError, match="format version 9"):
         Ensemble.load(path)

@@ -19,6 +19,7 @@ from tercet.text import closest
 
 __all__ = [
     "Answers",
+    "about_choices",
     "chance_of",
     "match_objects",
     "rearranged",
@@ -38,6 +39,11 @@ def split_of(answers: Answers) -> Triplets:
 def weights_of(answers: Answers) -> Floats:
     """Weight of each row, (m,)."""
     return np.ones(len(answers)) if answers.weights is None else answers.weights
+
+
+def about_choices(answers: Answers) -> dict[str, str]:
+    """What was chosen, for a provenance; nothing for comparisons."""
+    return {"choices": answers.in_words} if isinstance(answers, Choices) else {}
 
 
 def chance_of(answers: Answers) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tercet.accelerator.device import check_device
 from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers, split_of, with_weights
+from tercet.answers.either import Answers, about_choices, split_of, with_weights
 from tercet.answers.streams import StreamedTriplets
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
@@ -228,6 +228,7 @@ class Bootstrap(Maker):
         settled = self.settle(answers)
         estimator, count = settled.embedder, settled._count()
         number = answers.n_answers if self.unit == "answer" else len(answers)
+        about = {"n_answers": number, **about_choices(answers)}
         answers = answers_for(estimator.model(), answers)
         task = settled._task(answers)
         share = task.size / task.units.number if not self.parametric else 1.0
@@ -257,7 +258,7 @@ class Bootstrap(Maker):
         outcome = classify_fits(fits, estimator.objective(), answers, subsets)
         if self.correction and full and estimator.objective().runs_away:
             outcome = outcome._replace(void=bool(satisfied(full.embedding, answers).all()))
-        about = {"n_answers": number, "device": device}
+        about["device"] = device
         self._keep(settled, fits, outcome, full, spread, answers.names, entropy, about)
         return outcome
 

@@ -20,7 +20,7 @@ from tercet.models import Model, known_models
 from tercet.tables import parse_json
 
 FORMAT = "tercet ensemble"
-VERSION = 1
+VERSION = 2  # 1 knew neither choices nor Shepard's law
 
 PathLike = str | os.PathLike[str]
 

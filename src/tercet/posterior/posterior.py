@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tercet.accelerator.device import check_device, find_device
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers
+from tercet.answers.either import Answers, about_choices
 from tercet.answers.streams import StreamedTriplets
 from tercet.embedder import Embedder, given_answers, is_count, need_room, require
 from tercet.ensemble import Ensemble
@@ -324,6 +324,7 @@ class Posterior(Maker):
             sampler=plan.sampler,
             diagnostics=self.diagnostics_ and self.diagnostics_.describe(),
             n_answers=answers.n_answers,
+            **about_choices(answers),
             device=plan.device,
             notes=notes,
         )
