@@ -122,7 +122,7 @@ LINE = np.array([[0.0], [1.0], [2.0], [4.0], [8.0]]) / 4
         (tc.Choices.nearest([0], [[1, 2, 3, 4]], [[1, 3]]), 0, 3 / 4),
         (tc.Choices.nearest([0], [[1, 2, 3, 4]], [[2, 1]], ranked=True), 0, 4 / 5),
         (tc.Choices.best_worst([0], [[1, 2, 3, 4]], [1], [4]), 1, 1),
-        (tc.Choices.best_worst([0], [[1, 2, 3, 4]], [1], [3]), 0, 3 / 4),
+        (tc.Choices.best_worst([0], [[1, 2, 3, 4]], [1], [3]), 0, 4 / 5),
         (tc.Choices.best_worst([0], [[1, 2, 3, 4]], [4], [1]), 0, 0),
         (tc.Choices.odd_one_out([[0, 1, 4]]), 1, 1),
         (tc.Choices.odd_one_out([[0, 4, 1]]), 0, 0),

@@ -161,7 +161,7 @@ def test_the_bootstrap_takes_the_means_of_the_choices():
 
 def test_choices_are_drawn_again_only_by_resampling():
     boot = tc.Bootstrap(tc.STE(2, penalty=0.1), 3, parametric=True)
-    with pytest.raises(InputError, match="choices among more: use parametric=False, or a Post"):
+    with pytest.raises(InputError, match="choices on screens: use parametric=False, or a Post"):
         boot.fit(SCREENS)
 
 

@@ -441,7 +441,8 @@ def held_out(
 def vote(ensemble: Ensemble, answers: Answers) -> Pointwise:
     """Predict answers by π, for models without a likelihood.
 
-    A choice is predicted correctly if all comparisons within it are.
+    A choice is predicted correctly if all comparisons within it are, and with the confidence of the
+    least certain of these.
     """
     split = split_of(answers)
     p = ensemble.triplet_probability(split)
@@ -449,10 +450,11 @@ def vote(ensemble: Ensemble, answers: Answers) -> Pointwise:
     if isinstance(answers, Choices):
         starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
         in_order = np.add.reduceat(right, starts) / np.diff(np.append(starts, len(p)))
+        confidence = np.minimum.reduceat(np.maximum(p, 1.0 - p), starts)
         p, right = np.minimum.reduceat(p, starts), np.minimum.reduceat(right, starts)
     else:
-        in_order = right
-    columns = np.stack([p, np.maximum(p, 1.0 - p), right, in_order])
+        in_order, confidence = right, np.maximum(p, 1.0 - p)
+    columns = np.stack([p, confidence, right, in_order])
     return Pointwise(np.empty(0), columns, np.empty(0))
 
 

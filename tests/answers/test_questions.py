@@ -93,9 +93,10 @@ def test_units_of_choices_are_numbered_from_zero():
     choices = Choices.odd_one_out(rows, observers=["b", "a", "b", "b"], screens=[7, 8, 7, 9])
     np.testing.assert_array_equal(number_units(choices, "answer"), [0, 1, 2, 3])
     np.testing.assert_array_equal(number_units(choices, "observer"), [1, 0, 1, 1])
-    for unit in ("screen", "comparison"):
-        assert same_parts(number_units(choices, unit), np.array([0, 0, 1, 1]))
-    for unit in UNITS:
+    assert same_parts(number_units(choices, "screen"), np.array([0, 0, 1, 1]))
+    with pytest.raises(InputError, match="these are choices on screens: use unit='screen'"):
+        number_units(choices, "comparison")
+    for unit in ("answer", "screen", "observer"):
         assert number_units(choices, unit).dtype == np.int64
 
 

@@ -506,8 +506,8 @@ def predict(kind, k, scores):
         (UNORDERED, 2, [0.3, 0.4, 0.2, 0.1], [1, 0, 2, 3], 1, 1),
         (UNORDERED, 2, [0.3, 0.1, 0.2, 0.4], [3, 0, 2, 1], 0, 1 / 4),
         (BEST_WORST, 2, [0.4, 0.1, 0.2, 0.3], [0, 1, 3, 2], 1, 1),
-        # 0 > 2 and 0 > 3 of the nearest with the rest; 2 > 1 and 3 > 1 of the farthest.
-        (BEST_WORST, 2, [0.3, 0.2, 0.4, 0.1], [2, 3, 0, 1], 0, 2 / 4),
+        # 0 > 1, 0 > 2 and 0 > 3 of the nearest; 2 > 1 and 3 > 1 of the farthest with the rest.
+        (BEST_WORST, 2, [0.3, 0.2, 0.4, 0.1], [2, 3, 0, 1], 0, 3 / 5),
         # Ties: the outcomes that are as likely share.
         (ORDERED, 1, [0.4, 0.4, 0.2], [0, 1, 2], 1 / 2, 3 / 4),
         (ORDERED, 2, [0.4, 0.4, 0.2], [0, 1, 2], 1 / 2, 5 / 6),

@@ -138,6 +138,11 @@ def number_units(answers: Answers, unit: str | None = None) -> Index:
         raise InputError(f"unit must be one of {', '.join(map(repr, UNITS))}, got {unit!r}.")
     if unit == "answer":
         return np.arange(len(answers))
+    if unit == "comparison" and isinstance(answers, Choices):
+        raise InputError(
+            "unit='comparison' is for answers to single comparisons, and these are choices on "
+            "screens: use unit='screen', or leave unit out."
+        )
     if unit == "observer" or (unit == "screen" and isinstance(answers, Triplets)):
         labels = answers.observers if unit == "observer" else answers.screens
         if labels is None:

@@ -225,10 +225,17 @@ class Bootstrap(Maker):
     def _replicate(self, answers: Answers) -> ReplicateOutcome:
         """Embed the replicates, set the fitted attributes and return the outcome."""
         need_room(answers.n_objects, self.embedder.n_components, self._count())
+        if self.parametric and isinstance(answers, Choices):
+            raise InputError(
+                "parametric=True draws new answers to comparisons of two pairs, and these are "
+                "choices on screens: use parametric=False, or a Posterior."
+            )
         settled = self.settle(answers)
         estimator, count = settled.embedder, settled._count()
         number = answers.n_answers if self.unit == "answer" else len(answers)
         about = {"n_answers": number, **about_choices(answers)}
+        if self.unit == "answer" and isinstance(answers, Choices) and answers.votes is not None:
+            answers = with_weights(answers[answers.each_vote()], None)  # each vote is an answer
         answers = answers_for(estimator.model(), answers)
         task = settled._task(answers)
         share = task.size / task.units.number if not self.parametric else 1.0
@@ -417,11 +424,7 @@ class _Task(NamedTuple):
 
 def _with_opposites(answers: Answers) -> Triplets:
     """Triplets, followed by the opposite answers to the same questions."""
-    if isinstance(answers, Choices):
-        raise InputError(
-            "parametric=True draws new answers to comparisons of two pairs, and these are choices "
-            "among more: use parametric=False, or a Posterior."
-        )
+    assert isinstance(answers, Triplets)  # choices have been refused
     opposite = oriented(answers, np.full(len(answers), -1))
     weights = None if answers.weights is None else np.tile(answers.weights, 2)
     return Triplets(

@@ -51,7 +51,7 @@ def add_to(commands: Any) -> None:
         metavar="LIST",
         help=f"models among {', '.join(MODELS)}, with learned parameters after plus signs "
         f"(default: {', '.join(PROBABILITIES)}, ste+lapse, ckl+exponent+mu, "
-        "ckl+exponent+mu+lapse, shepard+gamma+lapse)",
+        "ckl+exponent+mu+lapse, shepard+gamma+tail+lapse)",
     )
     parser.add_argument(
         "--dim", type=count, default=2, metavar="N", help="dimensions of the maps (default: 2)"

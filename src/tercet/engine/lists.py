@@ -63,7 +63,7 @@ def list_loss(lists: Lists, log_s: Array, limit: float) -> float:
     nothing, unused = np.zeros(len(log_s)), np.zeros(len(log_s))
     total, first = 0.0, 0
     while first < len(lists.kinds) and total <= limit:
-        last = min(first + BLOCK, len(lists.kinds))
+        last = min(first + 16 * BLOCK, len(lists.kinds))
         total += list_weights(0.0, lists, first, last, log_s, nothing, unused)[0]
         first = last
     return total

@@ -278,8 +278,7 @@ def agreement_with(
 ) -> None:
     """Whether the scores (A,) predict the given outcome: 1, 0, or a share of those that tie.
 
-    Also writes the share of the comparisons within each choice that the scores get right; of the
-    most and the least similar, those with the rest.
+    Also writes the share of the comparisons within each choice that the scores get right.
     """
     for c in range(len(kinds)):
         start, m, k = cuts[c], cuts[c + 1] - cuts[c], chosen[c]
@@ -294,7 +293,7 @@ def agreement_with(
                 right[c] *= _share_of_first(own[r:])
         won, count = 0.0, 0.0
         for i in range(k):
-            for j in range(i + 1 if kinds[c] == ORDERED else k, m):
+            for j in range(k if kinds[c] == UNORDERED else i + 1, m):
                 if kinds[c] == BEST_WORST and i == 1:
                     higher, lower = own[j], own[1]
                 else:

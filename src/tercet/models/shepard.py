@@ -37,8 +37,9 @@ def _decay(p: float, q: float, squared: float) -> tuple[float, float]:
     slope = 0.5 * q * power / x
     if p == 0.0:
         return power, slope
-    more = 1.0 + p * power
-    return log(more) / p, slope / more
+    z = p * power
+    series = power * (1.0 - 0.5 * z)  # where the logarithm would lose its digits
+    return (series if z < 1e-8 else log(1.0 + z) / p), slope / (1.0 + z)
 
 
 @jit

@@ -65,8 +65,9 @@ def choose_threshold(
     ensemble : Ensemble
         From a probabilistic model, fitted **without** the held-out answers.
     holdout : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names
-        Held-out answers; of a choice, the most probable outcome is predicted. Where all weights are
-        whole numbers, every vote is an answer.
+        Held-out answers. Where all weights are whole numbers, every vote is an answer. Of a choice
+        the most probable outcome is predicted, and the guarantee is about such choices; for one
+        about comparisons hold out comparisons, such as ``choices.triplets()``.
     error : float
         Largest acceptable share of wrong predictions, between 0 and ½.
     delta : float

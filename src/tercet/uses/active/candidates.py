@@ -316,6 +316,6 @@ def check_start(start: Any, n_objects: int | None) -> Triplets:
     if triplets.shares_screens:
         raise InputError(
             "start has screens with several answers, which are one choice, and new answers have "
-            "no screens; keep one answer per screen."
+            "no screens; keep one comparison per screen."
         )
     return triplets
