@@ -149,6 +149,8 @@ def error_of_mean(values, n_chains):
 LIMIT = 5.0
 
 
+# So narrow a posterior makes some trajectories diverge; what is tested is where the draws are.
+@pytest.mark.filterwarnings("ignore:not converged. [0-9]+ divergent transitions")
 @pytest.mark.slow
 def test_all_samplers_agree_where_answers_are_many():
     """The posterior of many odd ones out is nearly normal, so that Laplace's is close as well."""
