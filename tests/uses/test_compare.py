@@ -179,7 +179,7 @@ def test_leaving_out_costs(fitted):
 # --- folds ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", ["comparison", "screen", "observer"])
+@pytest.mark.parametrize("unit", ["screen", "observer"])
 @pytest.mark.parametrize("method", ["loo", "kfold"])
 def test_no_unit_is_on_both_sides_of_a_fold(unit, method, monkeypatch):
     T = choices(repeats=2, observers=np.arange(120) // 2 % 9)[0]

@@ -234,9 +234,11 @@ class Bootstrap(Maker):
         estimator, count = settled.embedder, settled._count()
         number = answers.n_answers if self.unit == "answer" else len(answers)
         about = {"n_answers": number, **about_choices(answers)}
-        if self.unit == "answer" and isinstance(answers, Choices) and answers.votes is not None:
-            answers = with_weights(answers[answers.each_vote()], None)  # each vote is an answer
-        answers = answers_for(estimator.model(), answers)
+        model = estimator.model()
+        by_vote = self.unit == "answer" and not model.is_probability
+        if by_vote and isinstance(answers, Choices) and answers.votes is not None:
+            answers = with_weights(answers[answers.each_vote()], None)  # to be split
+        answers = answers_for(model, answers)
         task = settled._task(answers)
         share = task.size / task.units.number if not self.parametric else 1.0
         work = math.ceil(count * share * len(task.every))
