@@ -1,4 +1,4 @@
-"""One value and gradient of STE: the work that every fit repeats."""
+"""One value and gradient: the work that every fit repeats."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from scipy.special import expit
 
 from benchmarks.report import NONE, Line, Section, Table, times
 from benchmarks.setting import Repeated, Setting, Timed, take_turns, timed
+from tercet.answers.choices import Choices
+from tercet.embedder import problem_of
 from tercet.engine.chunks import loss_in_chunks
 from tercet.engine.problem import Problem, build_problem
 from tercet.engine.search import Objective, evaluate
-from tercet.models import STEModel
+from tercet.models import CKLModel, ShepardModel, STEModel
 from tercet.simulate import answer, random_comparisons
 
 THREADS = 2
 GOAL_NS, GOAL_RATIO = 5.0, 20.0
+GOAL_CHOICE = 3.0  # times a triplet
 PEER_BYTES = 4100  # the peer needs so much memory a triplet in 49 dimensions
 OURS, PLAIN = "ours, one thread", "plain pass over the indices"
 SPREAD = 0.3  # of the points along each axis
@@ -31,9 +34,10 @@ Array = NDArray[np.float64]
 
 
 def run(setting: Setting) -> Section:
-    """Few objects in two dimensions, and the size of the THINGS data."""
-    section = Section("Value and gradient of STE")
+    """Few objects in two dimensions, odd ones out, and the size of the THINGS data."""
+    section = Section("Value and gradient")
     _few_objects(setting, section)
+    _odd_ones_out(setting, section)
     _many_dimensions(setting, section)
     section.notes += [
         "The plain pass only reads the two arrays of edge numbers and combines them by XOR: the "
@@ -70,6 +74,41 @@ def _few_objects(setting: Setting, section: Section) -> None:
         )
     )
     section.tables.append(_table(f"n = {n}, d = {d}, {m} triplets, one thread", took, ns))
+
+
+def _odd_ones_out(setting: Setting, section: Section) -> None:
+    """Choices of one of three pairs beside triplets, for several models."""
+    n, d, m = 100, 2, setting.choose(1_000_000, 100_000)
+    triplets, X = _world(n, d, m)
+    problems = {
+        "triplets": build_problem(triplets, n),
+        "odd ones out": problem_of(Choices.odd_one_out(triplets, n_objects=n)),
+    }
+    models = {"STE": STEModel(), "CKL": CKLModel(), "Shepard": ShepardModel()}
+    runs = {
+        f"{model}, {kind}": partial(timed, evaluate, Objective(models[model], d), problem, X)
+        for model in models
+        for kind, problem in problems.items()
+    }
+    took = _measure(runs, setting.choose(21, 3))
+    ns = {name: 1e9 * run.seconds / m for name, run in took.items()}
+    rows = []
+    for model in models:
+        triplet, choice = (ns[f"{model}, {kind}"] for kind in problems)
+        rows.append((model, f"{triplet:.3g}", f"{choice:.3g}", f"{choice / triplet:.3g}"))
+    ratio = ns["STE, odd ones out"] / ns["STE, triplets"]
+    section.lines.append(
+        Line(
+            f"value and gradient, {m:.0e} odd ones out, STE, one thread",
+            f"{ns['STE, odd ones out']:.3g} ns/choice",
+            f"≤ {GOAL_CHOICE:g}× a triplet",
+            ratio <= GOAL_CHOICE,
+            f"{ns['STE, triplets']:.3g} ns (a triplet)",
+            f"{ratio:.3g}×",
+        )
+    )
+    caption = f"n = {n}, d = {d}, {m} answers, one thread"
+    section.tables.append(Table(caption, ["", "ns/triplet", "ns/odd one out", "ratio"], rows))
 
 
 def _many_dimensions(setting: Setting, section: Section) -> None:

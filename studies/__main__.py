@@ -18,6 +18,7 @@ from studies import (
     human,
     kills,
     models,
+    published,
     ranks,
     recommended,
 )
@@ -31,6 +32,7 @@ UNCERTAINTIES = {
     "choices": choices.run,
     "human": human.run,
     "models": models.run,
+    "published": published.run,
     "sbc": ranks.run,
 }
 USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}

@@ -16,7 +16,7 @@ truth = tc.simulate.true_triplets(points)  # known only in a simulation
 def run(strategy, seed):
     """Start with 60 random answers, ask 20 more in each of four rounds."""
     loop = tc.ActiveLoop(
-        tc.Posterior(tc.CKL(2), n_samples=500, n_chains=2),
+        tc.Posterior(2, n_samples=500, n_chains=2),
         lambda asked: tc.simulate.answer(points, asked, noise=0.2, random_state=seed),
         start=tc.simulate.noisy_triplets(points, 60, noise=0.2, random_state=seed),
         strategy=strategy,

@@ -25,7 +25,7 @@ points = centres + rng.normal(0, 0.6, (16, 2))  # a simulated truth
 rows = tc.simulate.noisy_triplets(points, 1200, noise=0.3, random_state=0).array
 answers = tc.Triplets(rows, names=names)
 
-posterior = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+posterior = tc.Posterior(2, n_samples=500, random_state=0)
 instruments = posterior.fit(answers).ensemble_
 ax = tc.plots.plot_map(instruments, groups=groups)
 
@@ -35,5 +35,5 @@ ax = tc.plots.plot_map(instruments, groups=groups)
 lengths = np.sort(rng.uniform(0, 10, 9))
 rows = tc.simulate.noisy_triplets(lengths[:, None], 200, noise=0.3, random_state=1).array
 sticks = tc.Triplets(rows, names=[f"{length:.1f} cm" for length in lengths])
-line = tc.Posterior(tc.CKL(1), learn=("exponent", "mu"), n_samples=500, random_state=0)
+line = tc.Posterior(1, n_samples=500, random_state=0)
 ax = tc.plots.plot_map(line.fit(sticks).ensemble_)

@@ -16,7 +16,8 @@ models = {
     "STE": tc.STE(2),
     "t-STE": tc.TSTE(2),
     "CKL": tc.CKL(2),
-    "CKL, exponent and mu learned": tc.Posterior(tc.CKL(2), learn=("exponent", "mu")),
+    "Shepard": tc.Shepard(2),
+    "Shepard, parameters learned": tc.Posterior(2),
 }
 comparison = tc.compare_models(answers, models, random_state=0)
 print(comparison)

@@ -16,7 +16,7 @@ rng = np.random.default_rng(1)
 points = rng.uniform(-1, 1, (12, 3)) * [2.0, 1.5, 1.2]  # a simulated truth
 rows = tc.simulate.noisy_triplets(points, 2000, noise=0.2, replace=True, random_state=0).array
 
-posterior = tc.Posterior(tc.CKL(3), learn=("exponent", "mu"), n_samples=500, random_state=0)
+posterior = tc.Posterior(3, n_samples=500, random_state=0)
 ensemble = posterior.fit(tc.Triplets(rows, names=names)).ensemble_
 axes = tc.plots.plot_pairs(ensemble)
 

@@ -15,7 +15,7 @@ points, _ = tc.simulate.gaussian_mixture(30, random_state=0)
 answers = tc.simulate.noisy_triplets(points, 800, noise=0.3, random_state=0)
 truth = tc.simulate.true_triplets(points)
 
-recommended = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+recommended = tc.Posterior(2, n_samples=500, random_state=0)
 ensemble = recommended.fit(answers).ensemble_
 ax = tc.plots.plot_reliability(ensemble.triplet_probability(truth), label="posterior, log-ratio")
 

@@ -13,5 +13,5 @@ points, _ = tc.simulate.gaussian_mixture(20, random_state=0)
 answers = tc.simulate.noisy_triplets(points, 2000, noise=0.3, random_state=0)
 train, test = answers[:1200], answers[1200:]
 
-posterior = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+posterior = tc.Posterior(2, n_samples=500, random_state=0)
 ax = tc.plots.plot_shepard(posterior.fit(train).ensemble_, test)

@@ -11,7 +11,7 @@ import tercet as tc
 
 points, _ = tc.simulate.gaussian_mixture(15, random_state=0)
 answers = tc.simulate.noisy_triplets(points, 800, noise=0.3, random_state=0)
-posterior = tc.Posterior(tc.CKL(2), learn=("exponent",), n_samples=500, random_state=0)
+posterior = tc.Posterior(tc.Shepard(2), learn=("gamma",), n_samples=500, random_state=0)
 ensemble = posterior.fit(answers).ensemble_
 
 traces = tc.plots.plot_trace(ensemble, n_distances=2)

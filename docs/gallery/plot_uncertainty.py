@@ -11,5 +11,5 @@ import tercet as tc
 points, _ = tc.simulate.gaussian_mixture(20, random_state=0)
 answers = tc.simulate.noisy_triplets(points, 600, noise=0.3, random_state=0)
 
-posterior = tc.Posterior(tc.CKL(2), learn=("exponent", "mu"), n_samples=500, random_state=0)
+posterior = tc.Posterior(2, n_samples=500, random_state=0)
 ax = tc.plots.plot_uncertainty(posterior.fit(answers).ensemble_, answers)

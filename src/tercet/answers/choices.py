@@ -554,10 +554,11 @@ def _check_positions(values: Any, cuts: Index) -> Ragged:
         "Give one position for each alternative, -1 if unknown.",
         row_number,
     )
-    lowest = np.minimum.reduceat(positions.values, cuts[:-1])
+    below = np.zeros(len(sizes), dtype=bool)
+    below[positions.rows()[positions.values < -1]] = True
     reject_rows(
-        lowest < -1,
-        lambda row: f"a position is {lowest[row]}",
+        below,
+        lambda row: f"a position is {positions.values[cuts[row] : cuts[row + 1]].min()}",
         "Positions are numbered from 0; -1 is an unknown one.",
         row_number,
     )

@@ -148,7 +148,7 @@ def number_units(answers: Answers, unit: str | None = None) -> Index:
         if labels is None:
             raise InputError(
                 f"unit={unit!r} keeps {unit}s together, but the {unit}s of the answers are "
-                f"unknown: add a column {unit} (in Python: Triplets(..., {unit}s=...)), or use "
+                f"unknown: add a column {unit} (in Python: {unit}s=...), or use "
                 "another unit."
             )
         if unit == "observer":

@@ -74,7 +74,7 @@ def find_units(answers: Answers, unit: str) -> Units:
     if answers.observers is None:
         raise InputError(
             "unit='observer' draws whole observers, but the answers do not say which observer they "
-            "come from: add a column observer (in Python: Triplets(..., observers=...)), or use "
+            "come from: add a column observer (in Python: observers=...), or use "
             "unit='answer'."
         )
     units = _grouped(np.unique(answers.observers, return_inverse=True)[1].reshape(-1))

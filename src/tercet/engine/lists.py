@@ -7,8 +7,6 @@ alternatives, the usual screen, as vector loops over the block.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from tercet.compiled import exp, inline, inline_sums, jit, jit_sums, log
@@ -104,6 +102,14 @@ def _logarithms(sums: Array, loss: Array) -> None:
         loss[t] += log(sums[t])
 
 
+@inline
+def _with_lapses(loss: float, lapse: float, chance: float) -> tuple[float, float, float]:
+    """The loss mixed with guesses, and its derivatives by the loss and by the lapse rate."""
+    probability = exp(-loss)
+    mixed = (1.0 - lapse) * probability + lapse * chance
+    return -log(mixed), (1.0 - lapse) * probability / mixed, (probability - chance) / mixed
+
+
 @inline_sums
 def _block(
     size: int,
@@ -140,11 +146,10 @@ def _block(
     weights = lists.weights[first:last]
     if lapse > 0.0:
         for t in range(count):
-            probability = exp(-loss[t])
-            mixed = (1.0 - lapse) * probability + lapse * chance
-            by_lapse += weights[t] * (probability - chance) / mixed
-            total -= weights[t] * log(mixed)
-            loss[t] = sign * weights[t] * (1.0 - lapse) * probability / mixed
+            mixed, by_loss, change = _with_lapses(loss[t], lapse, chance)
+            total += weights[t] * mixed
+            by_lapse += weights[t] * change
+            loss[t] = sign * weights[t] * by_loss
     else:
         for t in range(count):
             total += weights[t] * loss[t]
@@ -206,11 +211,10 @@ def _add_one_by_one(
         loss = choice_loss(lists.kinds[c], lists.chosen[c], u, by_u)
         weight = lists.weights[c]
         if lapse > 0.0:
-            probability = math.exp(-loss)
-            mixed = (1.0 - lapse) * probability + lapse * chance
-            by_lapse += weight * (probability - chance) / mixed
-            total -= weight * math.log(mixed)
-            weight *= (1.0 - lapse) * probability / mixed
+            mixed, by_loss, change = _with_lapses(loss, lapse, chance)
+            total += weight * mixed
+            by_lapse += weight * change
+            weight *= by_loss
         else:
             total += weight * loss
         for j in range(size):
