@@ -29,17 +29,16 @@ UNCERTAINTIES = {
     "calibration": calibration.run,
     "coverage": coverage.run,
     "recommended": recommended.run,
-    "choices": choices.run,
     "human": human.run,
-    "models": models.run,
-    "published": published.run,
     "sbc": ranks.run,
 }
+CHOICES = {"choices": choices.run, "models": models.run, "published": published.run}
 USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}
 RUNS = {"kills": kills.run}
-STUDIES = UNCERTAINTIES | USES | RUNS
+STUDIES = UNCERTAINTIES | CHOICES | USES | RUNS
 TITLES = {
     "The uses, measured": USES,
+    "Choices of people, measured": CHOICES,
     "Resuming killed runs": RUNS,
     "Are the uncertainties true?": STUDIES,
 }

@@ -1,4 +1,4 @@
-"""Which model to recommend: posteriors of four models predict held-out answers of people."""
+"""Which model to recommend: posteriors of three models predict held-out answers of people."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from studies.setting import Setting
 from tercet.answers.either import weights_of
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
-from tercet.estimators import CKL, STE, Shepard
+from tercet.estimators import CKL, Shepard
 from tercet.held_out import held_out
 from tercet.metrics import tabulate_confidence
 from tercet.posterior import Posterior
 
 VERSION = 2  # raise it when changes in tercet affect what is measured here
-FOLDS, USED, QUICK_USED = 5, 2, 1  # folds, and how many of them are predicted
+FOLDS = 5  # of units; the first is predicted
 MOST = 6000  # answers to learn from
 MORE = {"food100": 1500, "things_oddoneout": 30_000}  # long screens, or many objects
-DIMENSIONS = (1, 2, 3)
-ON_A_LINE = ("salmon_eggs", "transparency")  # few answers about few objects
-ONE_FOLD = ("things_oddoneout",)  # of many units
+DIMENSIONS = dict.fromkeys(SETS, (1, 2, 3)) | {
+    "salmon_eggs": (1,),  # few answers about few objects on a line
+    "transparency": (1,),
+    "things_oddoneout": (2,),  # few answers about many objects
+}
+QUICK = ("salmon_eggs", "transparency")
 SHORT = {"n_samples": 500, "n_chains": 2}
 
 
@@ -41,8 +44,6 @@ CANDIDATES = {
     "CKL, exponent, μ, lapse": Candidate(CKL, ("exponent", "mu", "lapse")),
     "Shepard, γ, tail, lapse": Candidate(Shepard, ("gamma", "tail", "lapse")),
     "Shepard, γ, lapse": Candidate(Shepard, ("gamma", "lapse")),
-    "Shepard, lapse": Candidate(Shepard, ("lapse",)),
-    "STE, lapse": Candidate(STE, ("lapse",)),
 }
 BASE, *OTHERS = CANDIDATES
 CHALLENGER = "Shepard, γ, tail, lapse"
@@ -80,16 +81,12 @@ def run(setting: Setting) -> Section:
     if find_data() is None:
         section.parts.append(HOW_TO_FIND.replace("case", "study"))
         return section
-    folds = setting.choose(USED, QUICK_USED)
     keys = [
-        (people, d, fold, candidate)
-        for fold in range(folds)
-        for people in SETS
-        if fold == 0 or people not in ONE_FOLD
-        for d in (DIMENSIONS[:1] if people in ON_A_LINE else DIMENSIONS)
+        (people, d, 0, candidate)
+        for people in setting.choose(SETS, QUICK)
+        for d in DIMENSIONS[people]
         for candidate in CANDIDATES
     ]
-    keys.sort(key=lambda key: key[0] in ONE_FOLD)  # the longest last
     names = ("people", "d", "fold", "candidate")
     cells = [Cell("models", VERSION, measure, dict(zip(names, key, strict=True))) for key in keys]
     results = collect(cells, setting.jobs)
@@ -97,7 +94,7 @@ def run(setting: Setting) -> Section:
     for (people, d, _, candidate), result in zip(keys, results, strict=True):
         found.setdefault((people, d, candidate), []).append(result)
     section.goals.append(_goal(found))
-    section.parts += [_explanation(folds), *tables(found)]
+    section.parts += [_explanation(), *tables(found)]
     section.notes += setting.notes(results)
     return section
 
@@ -171,12 +168,11 @@ def _r_hats(results: list[Result]) -> str:
     return ", ".join(f"{value:.2f}" if value is not None else NONE for value in known) or NONE
 
 
-def _explanation(folds: int) -> str:
+def _explanation() -> str:
     more = ", ".join(f"{people} {rows}" for people, rows in MORE.items())
     return (
-        f"{folds} of {FOLDS} folds of units; a unit is all answers about the same objects shown "
+        f"One of {FOLDS} folds of units; a unit is all answers about the same objects shown "
         f"together. Posteriors of {SHORT['n_chains']} chains of {SHORT['n_samples']} draws learn "
         f"from whole units of the other folds, {MOST} answers at most ({more}). The answers of a "
-        "screen are one choice, of which the whole outcome is predicted; a vote is a choice. "
-        f"{', '.join(ONE_FOLD)}: one fold."
+        "screen are one choice, of which the whole outcome is predicted; a vote is a choice."
     )

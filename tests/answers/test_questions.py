@@ -121,7 +121,7 @@ def test_by_default_a_question_is_a_unit():
 )
 def test_units_that_the_answers_do_not_know(answers, unit):
     with pytest.raises(
-        InputError, match=rf"{unit}s of the answers are unknown.*Triplets\(..., {unit}s"
+        InputError, match=rf"{unit}s of the answers are unknown.*in Python: {unit}s="
     ):
         number_units(answers, unit)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,19 +29,12 @@ from tercet.answers.checks import (
     settle_more_objects,
 )
 from tercet.answers.grouping import group, join, select, split
-from tercet.answers.triplets import (
-    Triplets,
-    as_rows,
-    as_triplets,
-    count_votes,
-    freeze,
-    need_votes,
-    same_field,
-)
+from tercet.answers.table import AnswerTable, as_rows, freeze
+from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
-from tercet.text import counted, listed, listing
+from tercet.text import counted, listed
 
 __all__ = [
     "BEST_WORST",
@@ -55,7 +48,7 @@ __all__ = [
 ]
 
 
-class Choices:
+class Choices(AnswerTable):
     """Choices among pairs of objects made by observers: validated, immutable, sliceable.
 
     An answer is a choice among *alternatives*, each a pair of objects: the most similar pair, the
@@ -98,7 +91,8 @@ class Choices:
            [2, 1, 0]])
     """
 
-    __slots__ = ("_fields",)
+    __slots__ = ()
+    _fields: ChoiceFields
 
     def __init__(
         self,
@@ -377,52 +371,6 @@ class Choices:
         """Where each alternative was shown, (A,), -1 if unknown; None if all are."""
         return self._fields.positions
 
-    @property
-    def n_objects(self) -> int:
-        """Number of objects, mentioned or not."""
-        return self._fields.n_objects
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of the objects, if they have names."""
-        return self._fields.names
-
-    @property
-    def observers(self) -> Array | None:
-        """Who made each choice, if known."""
-        return self._fields.observers
-
-    @property
-    def screens(self) -> Array | None:
-        """The label of each choice, if it has one."""
-        return self._fields.screens
-
-    @property
-    def weights(self) -> Floats | None:
-        """The weight or count of each choice, if they differ."""
-        return self._fields.weights
-
-    @property
-    def response_times(self) -> Floats | None:
-        """Seconds that each choice took, NaN if missing; None if all are."""
-        return self._fields.response_times
-
-    @property
-    def votes(self) -> Index | None:
-        """How often each choice was made (m,), if all weights are whole numbers, else None."""
-        return count_votes(self.weights)
-
-    @property
-    def n_answers(self) -> int:
-        """Number of answers: choices, or votes if weights count them."""
-        return len(self) if self.votes is None else int(self.votes.sum())
-
-    def each_vote(self) -> Index:
-        """Return the row of every single answer: one with three votes occurs three times."""
-        need_votes(self)
-        rows = np.arange(len(self))
-        return rows if self.votes is None else np.repeat(rows, self.votes)
-
     def triplets(self) -> Triplets:
         """Split every choice into its comparisons, "a chosen pair is closer than another".
 
@@ -437,32 +385,15 @@ class Choices:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def __iter__(self) -> Iterator[Choices]:
-        return (self[i] for i in range(len(self)))
-
     def __getitem__(self, key: Any) -> Choices:
         """Return the choices of some rows: an int, a slice, integers or a mask."""
         return restore(select(self._fields, np.arange(len(self))[as_rows(key)]))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Choices):
-            return NotImplemented
-        return all(map(same_field, self._fields, other._fields))
 
     def __reduce__(self) -> tuple[Callable[[ChoiceFields], Choices], tuple[ChoiceFields]]:
         return restore, (self._fields,)  # freezes again: an unpickled array is writable
 
     def __repr__(self) -> str:
-        parts = [f"{counted(len(self), 'choice')} of {self.n_objects} objects"]
-        if self.names is not None:
-            parts[0] += f" named {listing(self.names, range(self.n_objects), limit=3)}"
-        for word, labels in ("observer", self.observers), ("screen", self.screens):
-            if labels is not None:
-                parts += [counted(len(np.unique(labels)), word)]
-        if self.weights is not None:
-            parts += [f"total weight {self.weights.sum():g}"]
-        if len(self):
-            parts += [self.in_words]
+        parts = [*self._describe("choice"), *([self.in_words] if len(self) else [])]
         return f"Choices({', '.join(parts)})"
 
 

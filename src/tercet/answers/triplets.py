@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from tercet.answers.checks import (
     Array,
@@ -21,18 +21,14 @@ from tercet.answers.checks import (
     settle_types,
     whole,
 )
+from tercet.answers.table import AnswerTable, as_rows, freeze
 from tercet.answers.titles import COLUMNS
-from tercet.arrays import Floats, Index
-from tercet.running.memory import need_memory
-from tercet.text import counted, listing
+from tercet.arrays import Index
 
 __all__ = ["Triplets", "as_triplets"]
 
-FieldsT = TypeVar("FieldsT", bound=NamedTuple)
-_NUMBERS_A_VOTE = 4  # in memory at once, roughly, if votes are repeated
 
-
-class Triplets:
+class Triplets(AnswerTable):
     """Comparisons of distances made by observers: validated, immutable, sliceable.
 
     Repeated and contradicting answers are data, and are kept.
@@ -69,7 +65,8 @@ class Triplets:
            [1, 0, 3]])
     """
 
-    __slots__ = ("_fields",)
+    __slots__ = ()
+    _fields: Fields
 
     def __init__(
         self,
@@ -92,26 +89,6 @@ class Triplets:
         return self._fields.array
 
     @property
-    def n_objects(self) -> int:
-        """Number of objects, mentioned or not."""
-        return self._fields.n_objects
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of the objects, if they have names."""
-        return self._fields.names
-
-    @property
-    def observers(self) -> Array | None:
-        """Who gave each answer, if known."""
-        return self._fields.observers
-
-    @property
-    def screens(self) -> Array | None:
-        """The screen each answer comes from, if known."""
-        return self._fields.screens
-
-    @property
     def shares_screens(self) -> bool:
         """Whether some screen has several answers, which are one choice."""
         numbers = self.number_screens()
@@ -130,32 +107,6 @@ class Triplets:
             pair = number * (observer.max(initial=0) + 1) + observer
             number = np.unique(pair, return_inverse=True)[1].reshape(-1)
         return number.astype(np.int64)
-
-    @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """The weight or count of each answer, if they differ."""
-        return self._fields.weights
-
-    @property
-    def response_times(self) -> NDArray[np.float64] | None:
-        """Seconds that each answer took, NaN if missing; None if all are."""
-        return self._fields.response_times
-
-    @property
-    def votes(self) -> Index | None:
-        """How often each answer was given (m,), if all weights are whole numbers, else None."""
-        return count_votes(self.weights)
-
-    @property
-    def n_answers(self) -> int:
-        """Number of answers: rows, or votes if weights count them."""
-        return len(self) if self.votes is None else int(self.votes.sum())
-
-    def each_vote(self) -> Index:
-        """Return the row of every single answer: one with three votes occurs three times."""
-        need_votes(self)
-        rows = np.arange(len(self))
-        return rows if self.votes is None else np.repeat(rows, self.votes)
 
     @property
     def is_quadruplets(self) -> bool:
@@ -208,9 +159,6 @@ class Triplets:
     def __len__(self) -> int:
         return len(self.array)
 
-    def __iter__(self) -> Iterator[Triplets]:
-        return (self[i] for i in range(len(self)))
-
     def __getitem__(self, key: Any) -> Any:
         """Return the chosen rows as Triplets (columns such as `T[:, 0]` as an array)."""
         if isinstance(key, tuple):
@@ -225,40 +173,12 @@ class Triplets:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.array, dtype=dtype, copy=copy)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Triplets):
-            return NotImplemented
-        fields: Iterator[tuple[Any, Any]] = zip(self._fields, other._fields, strict=True)
-        return all(map(same_field, *zip(*fields, strict=True)))
-
     def __reduce__(self) -> tuple[Callable[[Fields], Triplets], tuple[Fields]]:
         return restore, (self._fields,)  # freezes again: an unpickled array is writable
 
     def __repr__(self) -> str:
-        kind = "quadruplet" if self.is_quadruplets else "triplet"
-        parts = [f"{counted(len(self), kind)} of {self.n_objects} objects"]
-        if self.names is not None:
-            parts[0] += f" named {listing(self.names, range(self.n_objects), limit=3)}"
-        for word, labels in ("observer", self.observers), ("screen", self.screens):
-            if labels is not None:
-                parts += [counted(len(np.unique(labels)), word)]
-        if self.weights is not None:
-            parts += [f"total weight {self.weights.sum():g}"]
+        parts = self._describe("quadruplet" if self.is_quadruplets else "triplet")
         return f"Triplets({', '.join(parts)})"
-
-
-def same_field(mine: Any, theirs: Any) -> bool:
-    """Whether two fields are equal; missing response times equal each other."""
-    numbers = all(isinstance(a, np.ndarray) and a.dtype.kind == "f" for a in (mine, theirs))
-    return np.array_equal(mine, theirs, equal_nan=numbers)
-
-
-def freeze(fields: FieldsT) -> FieldsT:
-    """The same fields, whose arrays can no longer be written."""
-    for field in fields:
-        if isinstance(field, np.ndarray):
-            field.setflags(write=False)
-    return fields
 
 
 def restore(fields: Fields) -> Triplets:
@@ -266,43 +186,6 @@ def restore(fields: Fields) -> Triplets:
     triplets = Triplets.__new__(Triplets)
     triplets._fields = freeze(fields)
     return triplets
-
-
-def count_votes(weights: Floats | None) -> Index | None:
-    """Weights (m,) as numbers of votes, if all of them are whole, else None."""
-    if weights is None or (np.floor(weights) != weights).any():
-        return None
-    return weights.astype(np.int64)
-
-
-class _Counted(Protocol):
-    @property
-    def n_answers(self) -> int: ...
-
-
-def need_votes(answers: _Counted) -> None:
-    """Raise an error if the single votes would not fit into memory."""
-    need_memory(
-        _NUMBERS_A_VOTE * answers.n_answers,
-        "Weights that are whole numbers count answers, and repeating all "
-        f"{answers.n_answers} of them",
-        "give smaller counts or, if the weights do not count answers, divide all of them by the "
-        "same number",
-    )
-
-
-def as_rows(key: Any) -> slice | Array:
-    """Turn a row index into one that keeps two dimensions."""
-    if isinstance(key, slice):
-        return key
-    rows = np.asarray(key)
-    if rows.size == 0 and rows.ndim == 1 and rows.dtype.kind == "f":  # an empty list
-        rows = rows.astype(np.intp)
-    if rows.ndim == 1 and rows.dtype.kind in "iub":
-        return rows
-    if rows.ndim == 0 and rows.dtype.kind in "iu":
-        return rows[np.newaxis]
-    raise IndexError(f"rows are selected by an int, a slice, integers or a mask, got {key!r}")
 
 
 def as_triplets(answers: Any, n_objects: int | None = None) -> Triplets:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
-from tercet.answers.triplets import Triplets, need_votes
+from tercet.answers.table import need_votes
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
 from tercet.engine.search import Fit, Objective

@@ -12,7 +12,8 @@ from scipy.special import ndtr, ndtri
 
 from tercet.answers.either import Answers, weights_of
 from tercet.answers.questions import Questions, find_questions
-from tercet.answers.triplets import Triplets, need_votes
+from tercet.answers.table import need_votes
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.bootstrap.resampling import Draw, Rows, Units, draw_answers, find_units, resample
 from tercet.embedder import is_number
