@@ -11,6 +11,7 @@ from scipy.spatial.distance import pdist
 
 from studies.cells import Cell, Result, collect
 from studies.methods import QUIET, Maker
+from studies.recommended import coverage, in_percent
 from studies.report import Goal, Section, Table
 from studies.setting import Setting
 from tercet import simulate
@@ -24,7 +25,7 @@ from tercet.posterior import NormalPrior, Posterior
 from tercet.uses.dimension import estimate_dimension
 
 VERSION = 2  # raise it when changes in tercet affect what is measured here
-LEVEL, D, N = 0.95, 2, 12
+D, N = 2, 12
 EXPONENT, MU = 4.0, 0.05  # of people: odds of a pair ∝ 1/(μ + d^β)
 WORLDS, QUICK_WORLDS = 100, 4
 SOME, REFERENCES, QUICK_REFERENCES = 40, 6, 1  # worlds of other makers, and of the sampler
@@ -75,12 +76,7 @@ def cover(kind: str, maker: str, number: int) -> Result:
         if maker == SPLIT:
             answers = Triplets(choices.triplets().array, n_objects=N)
         drawn = MAKERS[maker](number).fit(answers).ensemble_.distances()
-    truth = pdist(points)
-    truth /= np.sqrt(np.mean(truth**2))
-    drawn = drawn / np.sqrt(np.mean(drawn**2, axis=1, keepdims=True))
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    inside = float(np.mean((low <= truth) & (truth <= high)))
-    return {"inside": inside, "width": float(np.mean(high - low))}
+    return coverage(drawn, points)
 
 
 # --- an independent sampler: plain NumPy, one object at a time ----------------------------------
@@ -204,7 +200,7 @@ def _explanation(worlds: int, references: int) -> str:
 
 def _coverage(covered: dict[tuple[str, str], dict[int, Result]]) -> Table:
     rows = [
-        [maker, *(_text(covered.get((kind, maker), {})) for kind in (ODD, NINE))]
+        [maker, *(in_percent([*covered.get((kind, maker), {}).values()]) for kind in (ODD, NINE))]
         for maker in (*MAKERS, REFERENCE)
     ]
     return Table(
@@ -213,16 +209,6 @@ def _coverage(covered: dict[tuple[str, str], dict[int, Result]]) -> Table:
         ["", ODD, NINE],
         rows,
     )
-
-
-def _text(results: dict[int, Result]) -> str:
-    if len(results) < 2:
-        return "–"
-    inside, width = (
-        np.array([result[key] for result in results.values()]) for key in ("inside", "width")
-    )
-    error = inside.std(ddof=1) / np.sqrt(len(inside))
-    return f"{100 * inside.mean():.1f} ± {100 * error:.1f} ({width.mean():.3f})"
 
 
 def _ratio(covered: dict[tuple[str, str], dict[int, Result]], kind: str) -> Floats:
