@@ -17,7 +17,7 @@ points = rng.uniform(-1, 1, (12, 3)) * [2.0, 1.5, 1.2]  # a simulated truth
 rows = tc.simulate.noisy_triplets(points, 2000, noise=0.2, replace=True, random_state=0).array
 
 posterior = tc.Posterior(3, n_samples=500, random_state=0)
-ensemble = posterior.fit(tc.Triplets(rows, names=names)).ensemble_
+ensemble = posterior.fit(tc.Triplets(rows, names=names)).ensemble_.realigned("scale")
 axes = tc.plots.plot_pairs(ensemble)
 
 # %%

@@ -17,7 +17,7 @@ truth = tc.simulate.true_triplets(points)
 
 recommended = tc.Posterior(2, n_samples=500, random_state=0)
 ensemble = recommended.fit(answers).ensemble_
-ax = tc.plots.plot_reliability(ensemble.triplet_probability(truth), label="posterior, log-ratio")
+ax = tc.plots.plot_reliability(ensemble.triplet_probability(truth), label="posterior")
 
 with warnings.catch_warnings():  # 40 % of 800 answers hardly contradict each other
     warnings.simplefilter("ignore", tc.SeparableWarning)

@@ -178,7 +178,8 @@ class Ensemble:
         """The same draws with another alignment: "none", "rotate" or "scale".
 
         "scale" shows relative positions for a model that hardly determines the size of a map, such
-        as CKL. It changes distances, but not their order within a draw, and so not π by vote.
+        as CKL, or Shepard's with learned parameters. It changes distances, but not their order
+        within a draw, and so not π by vote.
         """
         self._need_points()
         check_alignment(alignment)
