@@ -18,10 +18,10 @@ demo: setup            ## a simulated world, its answers and a report about them
 	$(RUN) -m tercet demo --out demo
 
 test: setup            ## all tests, on two processes; each file stays on one
-	$(RUN) -m pytest -n 2 --dist loadfile
+	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 quick: setup           ## the tests that are not marked slow: what to run after every edit
-	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
+	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 lint: setup            ## style and types
 	$(VENV)/bin/ruff check .

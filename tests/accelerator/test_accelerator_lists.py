@@ -56,8 +56,7 @@ MODELS = [
     ShepardModel(1.3, tail=0.4),
 ]
 CASES = [
-    *((model, ()) for model in MODELS),
-    (STEModel(), ("lapse",)),
+    (STEModel(), ()),
     (TSTEModel(), ("lapse",)),
     (CKLModel(), ("lapse", "exponent", "mu")),
     (ShepardModel(), ("lapse", "gamma", "tail")),
@@ -204,7 +203,7 @@ def test_chains_in_lockstep_draw_the_posterior_of_the_cpu(odd_ones):
     settings = {"learn": ("lapse",), "prior": tc.NormalPrior(2.0), "random_state": 0}
     makers = (
         tc.Posterior(tc.STE(2), n_chains=4, n_samples=3000, **settings),
-        tc.Posterior(tc.STE(2), n_chains=128, n_samples=40, device="gpu", **settings),
+        tc.Posterior(tc.STE(2), n_chains=64, n_samples=40, device="gpu", **settings),
     )
     figures = []
     for maker in makers:
@@ -221,8 +220,11 @@ def test_chains_in_lockstep_draw_the_posterior_of_the_cpu(odd_ones):
 # ---- fits
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-@pytest.mark.parametrize("by_matrix", [True, False])
+@pytest.mark.parametrize(
+    ("model", "by_matrix"),
+    [*((model, True) for model in MODELS), (STEModel(), False), (MODELS[-1], False)],
+    ids=str,
+)
 def test_value_and_gradient(model, by_matrix, monkeypatch):
     problem = problem_of(of_every_kind())
     objective = Objective(model, 3, 0.1)
@@ -269,7 +271,7 @@ def test_subsets_are_those_of_the_cpu(by_matrix, monkeypatch):
         assert_allclose(distances(np.asarray(begun[s])), distances(start), atol=1e-6)
 
 
-@pytest.mark.parametrize("at_once", [1, 500, 10**6])
+@pytest.mark.parametrize("at_once", [1, 10**6])
 def test_bootstraps_are_those_of_the_cpu(odd_ones, at_once, monkeypatch):
     problem = problem_of(odd_ones)
     rng = np.random.default_rng(0)

@@ -79,7 +79,7 @@ def of_pairs():
     rng = np.random.default_rng(0)
     rows = np.array([rng.permutation(N)[:4] for _ in range(300)])
     answers = simulate.answer(points()[:, :1], rows, noise=0.3, random_state=0)
-    return quick(reading(Triplets(answers)), dimension=1, uncertainty="bootstrap")
+    return quick(reading(Triplets(answers)), dimension=1, uncertainty="bootstrap", samples=20)
 
 
 @pytest.fixture(scope="module")
@@ -171,12 +171,12 @@ def test_stimuli_in_another_order_do_not_change_the_check():
 def test_few_observers_are_not_people_in_general(found, of_pairs):
     """The box says whom the intervals are about, where nobody else does."""
     few = Triplets(found.triplets, observers=np.arange(600) // 120)
-    told = quick(reading(few), dimension=2, uncertainty="bootstrap")
+    told = quick(reading(few), dimension=2, uncertainty="bootstrap", samples=20)
     (said,) = (caution for caution in told.cautions if "people in general" in caution)
     assert "by 5 observers, pooled" in said
     assert "pooled into one map and treated as independent given the map" in told.methods
     alone = Triplets(found.triplets, observers=["me"] * 600)
-    one = quick(reading(alone), dimension=2, uncertainty="bootstrap")
+    one = quick(reading(alone), dimension=2, uncertainty="bootstrap", samples=20)
     assert any("the map is that of this observer" in caution for caution in one.cautions)
     assert "All answers were given by one observer" in one.methods
     assert not any("observer" in caution for caution in of_pairs.cautions)
@@ -191,7 +191,7 @@ def test_observers_who_differ_are_in_the_box():
         asked_ = simulate.random_comparisons(N, 200, replace=True, random_state=rng)
         parts.append(simulate.answer(own, asked_, noise=0.3, random_state=rng))
     triplets = Triplets(np.concatenate(parts), observers=np.repeat(np.arange(6), 200))
-    told = quick(reading(triplets), dimension=2, uncertainty="bootstrap")
+    told = quick(reading(triplets), dimension=2, uncertainty="bootstrap", samples=20)
     (said,) = (caution for caution in told.cautions if "people" in caution)
     assert "apply to these 6 people; for people in general, resample whole observers" in said
     assert "A permutation test of differences between observers gave p" in told.methods
@@ -298,7 +298,7 @@ def test_the_methods_can_be_printed(found):
 
 def test_rows_left_out_are_in_the_methods(found):
     skipped = (Skipped("without an answer", 1, "line 3"),)
-    again = quick(reading(found.triplets, skipped=skipped), dimension=2, uncertainty="bootstrap")
+    again = quick(reading(found.triplets, skipped=skipped), dimension=2, uncertainty="bootstrap", samples=20)
     assert "1 row of the file without an answer was left out" in again.methods
 
 
@@ -353,7 +353,7 @@ def test_as_many_questions_are_suggested_as_are_left():
     rows = simulate.all_comparisons(5)
     for left in (3, 0):
         answers = simulate.answer(points()[:5], rows[left:], noise=0.3, random_state=0)
-        found = quick(reading(Triplets(answers)), dimension=1, uncertainty="bootstrap")
+        found = quick(reading(Triplets(answers)), dimension=1, uncertainty="bootstrap", samples=20)
         if left:
             assert sorted(map(sorted, found.suggestions.array.tolist())) == sorted(
                 map(sorted, rows[:left].tolist())

@@ -44,8 +44,8 @@ def find(triplets, *, dimension=2, catch=None, skipped=()):
     """Analysis from a quick bootstrap."""
     path, rows = "/home/anna/secret/my <b>answers.csv", len(triplets)
     reading = Reading(triplets, path, "tidy", "CSV with named columns", rows, skipped, catch)
-    how = {"dimension": dimension, "uncertainty": "bootstrap", "n_jobs": 1, "progress": False}
-    return analyse(reading, **how)
+    how = {"dimension": dimension, "uncertainty": "bootstrap", "samples": 40}
+    return analyse(reading, **how, n_jobs=1, progress=False)
 
 
 @pytest.fixture(scope="session")

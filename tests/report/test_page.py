@@ -195,7 +195,8 @@ def test_what_is_found_is_told(analysis, read):
         "catch trials passed",
         "1.010",
         "noise ceiling of a model that does not know who answers",
-        "tercet report 'my <b>answers.csv' --format tidy --dim 2 --uncertainty bootstrap",
+        "tercet report 'my <b>answers.csv' --format tidy --dim 2 --samples 40 "
+        "--uncertainty bootstrap",
     ):
         assert said in read.text.replace("\u00a0", " "), said
     assert "nan" not in re.findall(r"[a-z]+", read.text)
