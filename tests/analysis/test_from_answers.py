@@ -298,7 +298,9 @@ def test_the_methods_can_be_printed(found):
 
 def test_rows_left_out_are_in_the_methods(found):
     skipped = (Skipped("without an answer", 1, "line 3"),)
-    again = quick(reading(found.triplets, skipped=skipped), dimension=2, uncertainty="bootstrap", samples=20)
+    again = quick(
+        reading(found.triplets, skipped=skipped), dimension=2, uncertainty="bootstrap", samples=20
+    )
     assert "1 row of the file without an answer was left out" in again.methods
 
 
