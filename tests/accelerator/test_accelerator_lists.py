@@ -203,7 +203,7 @@ def test_chains_in_lockstep_draw_the_posterior_of_the_cpu(odd_ones):
     settings = {"learn": ("lapse",), "prior": tc.NormalPrior(2.0), "random_state": 0}
     makers = (
         tc.Posterior(tc.STE(2), n_chains=4, n_samples=3000, **settings),
-        tc.Posterior(tc.STE(2), n_chains=64, n_samples=40, device="gpu", **settings),
+        tc.Posterior(tc.STE(2), n_chains=128, n_samples=40, device="gpu", **settings),
     )
     figures = []
     for maker in makers:
