@@ -431,7 +431,7 @@ class Choices(AnswerTable):
     @property
     def tied(self) -> Bools:
         """Whether the observer could not tell, (m,)."""
-        return self.n_chosen == 0
+        return np.asarray(self.n_chosen == 0)
 
     @property
     def may_tie(self) -> Bools:
