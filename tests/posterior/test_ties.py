@@ -38,7 +38,8 @@ def test_ties_are_learned_if_there_are_any_and_sides_if_asked_for():
 
 @pytest.mark.parametrize("given", ["triplets", "choices"])
 def test_sides_need_positions(given):
-    choices = tc.Choices.odd_one_out([[0, 1, 2], [1, 2, 3]])
+    rng = np.random.default_rng(0)
+    choices = tc.Choices.odd_one_out([rng.permutation(4)[:3] for _ in range(30)])
     answers = choices if given == "choices" else choices.triplets()
     with pytest.raises(tc.InputError, match="positions"):
         tc.Posterior(tc.STE(2), learn=("bias",)).fit(answers)
