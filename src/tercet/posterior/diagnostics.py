@@ -123,19 +123,16 @@ def diagnose_chains(
 
     With ``superchains`` the chains c, c + superchains, ... started at the same point.
     """
-    r_hat, bulk, tail, worst = 0.0, np.inf, np.inf, "nothing"
-    for name, values in quantities.items():
-        found = convergence(np.moveaxis(np.atleast_3d(values), 2, 0), superchains)
-        largest = float(np.max(found.r_hat))
-        if largest > r_hat or np.isnan(largest):
-            r_hat, worst = largest, name
-        # np.minimum propagates NaN.
-        bulk = np.minimum(bulk, np.min(found.ess_bulk))
-        tail = np.minimum(tail, np.min(found.ess_tail))
+    tables = [np.moveaxis(np.atleast_3d(values), 2, 0) for values in quantities.values()]
+    found = convergence(np.concatenate(tables), superchains)
+    r_hat, worst = 0.0, "nothing"
+    places = np.cumsum([len(table) for table in tables])[:-1]
+    for name, hats in zip(quantities, np.split(found.r_hat, places), strict=True):
+        if np.max(hats) > r_hat or np.isnan(hats).any():
+            r_hat, worst = float(np.max(hats)), name
+    bulk, tail = float(np.min(found.ess_bulk)), float(np.min(found.ess_tail))  # or NaN
     chains, draws = next(iter(quantities.values())).shape[:2]
-    return Diagnostics(
-        r_hat, float(bulk), float(tail), worst, int(divergences), chains, draws, superchains
-    )
+    return Diagnostics(r_hat, bulk, tail, worst, int(divergences), chains, draws, superchains)
 
 
 def distances_to_watch(draws: Array, kind: str) -> Array:
