@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE, Shepard
     from tercet.held_out import predict_held_out
     from tercet.io import open_triplets, read_answers, read_file, read_triplets, write_triplets
+    from tercet.likelihood import log_likelihood, log_likelihood_gradient
     from tercet.metrics import risk_coverage
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
     from tercet.uses.abstain import choose_threshold, hold_out
@@ -70,6 +71,8 @@ _HOMES = {
     "goodness_of_fit": "uses.scale",
     "hold_out": "uses.abstain",
     "lack_of_fit": "uses.compare",
+    "log_likelihood": "likelihood",
+    "log_likelihood_gradient": "likelihood",
     "metrics": "",
     "nearest_neighbours": "uses.certainty",
     "open_triplets": "io",
@@ -121,6 +124,8 @@ __all__ = [
     "goodness_of_fit",
     "hold_out",
     "lack_of_fit",
+    "log_likelihood",
+    "log_likelihood_gradient",
     "metrics",
     "nearest_neighbours",
     "open_triplets",

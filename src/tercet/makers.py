@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.answers.choices import Choices
 from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
 from tercet.arrays import Floats
-from tercet.embedder import Embedder
+from tercet.embedder import Embedder, refuse_choices, score_of
 from tercet.ensemble.ensemble import Ensemble
+from tercet.ensemble.scoring import predicts_choices
 from tercet.estimators import Shepard
 from tercet.running.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.running.provenance import Seed, describe
@@ -76,19 +78,45 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
     def predict_proba(self, Q: Any) -> Floats:
         """Probability (m, 2) that the next person answers "far" and "near"; not of a loss."""
         check_is_fitted(self, "ensemble_")
+        refuse_choices(Q)
         near = self.ensemble_.answer_probability(Q)
         return np.stack([1.0 - near, near], axis=1)
 
     def predict(self, Q: Any) -> NDArray[np.int64]:
         """The more likely answer (m,), +1 for near and -1 for far; by π if there is no model.
 
+        For Choices, +1 where what was chosen is the most likely outcome, else -1.
         ``ensemble_.predict`` abstains where it is uncertain.
         """
         check_is_fitted(self, "ensemble_")
         ensemble = self.ensemble_
+        if isinstance(Q, StreamedTriplets):
+            return np.concatenate([self.predict(block) for block in Q.blocks()])
+        if isinstance(Q, Choices):
+            return np.where(predicts_choices(ensemble, Q) > 0.5, 1, -1)
         by_model = ensemble.model is not None and ensemble.model.is_probability
         probability = ensemble.answer_probability if by_model else ensemble.triplet_probability
         return np.where(probability(Q) > 0.5, 1, -1)
+
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
+        """Weighted share of the answers whose more likely outcome is predicted correctly.
+
+        Parameters
+        ----------
+        X : Choices, Triplets, (m, 3) or (m, 4) array, or StreamedTriplets
+            Of choices the whole outcome is predicted.
+        y : (m,) array of +1 and -1, optional
+            -1 reverses a row, as in ``fit``.
+        """
+        return score_of(self.predict, X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True  # objects are numbered from 0
+        tags.target_tags.required = False
+        tags.estimator_type = "classifier"  # of rows: +1 near, -1 far
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
 
     @property
     def embedder(self) -> Embedder:

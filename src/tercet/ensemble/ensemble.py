@@ -29,6 +29,7 @@ from tercet.ensemble.draws import (
     take,
     turn,
 )
+from tercet.ensemble.export import to_arviz
 from tercet.errors import InputError
 from tercet.metrics import check_threshold
 from tercet.models import Model
@@ -434,43 +435,22 @@ class Ensemble:
         """Read what `save` wrote; nothing in the file is executed."""
         return cls._of(storage.read(path))
 
-    def to_arviz(self, pairs: ArrayLike | None = None) -> Any:
+    def to_arviz(self, pairs: ArrayLike | None = None, *, answers: Any = None) -> Any:
         """The ensemble as ArviZ's InferenceData (0.x) or DataTree (1.x).
 
         The posterior has "embedding" (chain, draw, object, dimension), aligned, "distance" (chain,
         draw, pair) and the parameters; sample_stats has the statistics, "log_posterior" under
-        ArviZ's name "lp".
+        ArviZ's name "lp"; log_likelihood has "answers" (chain, draw, answer).
 
         Parameters
         ----------
         pairs : (m, 2) array of numbers or names, optional
             The pairs whose distances to include, by default all; choose some if there are many.
+        answers : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
+            With the answers that the draws were fitted to, ``arviz.loo`` and ``arviz.compare``
+            work. Comparisons that share a screen are one answer, and a weight multiplies.
         """
-        labels, counts = np.unique(self.chains, return_counts=True)
-        if counts.min() < counts.max():
-            raise InputError(
-                f"ArviZ needs chains of equal length, and these have {counts.tolist()} draws; "
-                "select draws with [...] first."
-            )
-        rows = np.argsort(self.chains, kind="stable").reshape(len(labels), -1)
-        chosen = self._pairs(pairs)
-        names = self.names or tuple(map(str, range(self.n_objects)))
-        coords: dict[str, Any] = {
-            "chain": labels,
-            "object": list(names) if self.names else list(range(self.n_objects)),
-            "pair": [f"{names[i]}–{names[j]}" for i, j in chosen.tolist()],
-        }
-        posterior = {"distance": self._distances(chosen)[rows]}
-        dims = {"distance": ["pair"], "embedding": ["object", "dimension"]}
-        if self.kind == "points":
-            posterior["embedding"] = self.samples[rows]
-            coords["dimension"] = list(range(self.n_components))
-        posterior |= {name: column[rows] for name, column in self.parameters.items()}
-        stats = {
-            "lp" if name == "log_posterior" else name: column[rows]
-            for name, column in self.statistics.items()
-        }
-        return storage.to_arviz(posterior, stats, coords, dims)
+        return to_arviz(self, pairs, answers)
 
     def __len__(self) -> int:
         return self.n_samples
