@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, TransformerTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from tercet.accelerator.device import WORTH_IT, check_device, find_device
 from tercet.answers.choices import Choices, as_answers
@@ -379,6 +379,8 @@ def oriented(triplets: Triplets, y: ArrayLike) -> Triplets:
 
 def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:
     signs = np.asarray(y)
+    if signs.ndim == 2 and signs.shape[1] == 1:
+        signs = column_or_1d(signs, warn=True)
     if signs.dtype == np.bool_:
         signs = np.where(signs, 1, -1)
     if signs.shape != (m,):

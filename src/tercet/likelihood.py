@@ -14,7 +14,6 @@ from tercet.arrays import Floats
 from tercet.embedder import Embedder, problem_of
 from tercet.engine.kernels import add_edges, code_of
 from tercet.ensemble import Ensemble
-from tercet.ensemble.scoring import log_likelihood as by_draw
 from tercet.errors import InputError
 from tercet.models import Model
 from tercet.uncertainty import constants_by_draw
@@ -56,7 +55,7 @@ def log_likelihood(
     array([-0.0486])
     """
     ensemble, given, is_one = _prepare(X, answers, model, parameters)
-    found = by_draw(ensemble, given)
+    found = ensemble.log_likelihood(given)
     return found[0] if is_one else found
 
 

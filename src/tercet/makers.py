@@ -17,9 +17,11 @@ from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
 from tercet.arrays import Floats
 from tercet.embedder import Embedder, refuse_choices, score_of
-from tercet.ensemble.ensemble import Ensemble
-from tercet.ensemble.scoring import predicts_choices
+from tercet.ensemble.answering import in_portions
+from tercet.ensemble.ensemble import LARGEST_TABLE, Ensemble
 from tercet.estimators import Shepard
+from tercet.metrics import predicted_correctly
+from tercet.models.luce import agreement_with
 from tercet.running.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.running.provenance import Seed, describe
 
@@ -146,3 +148,23 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
         else:
             data |= {"comparisons": answers.array, "weights": answers.weights}
         return open_checkpoint(self.checkpoint, describe(self), data, self.random_state)
+
+
+def predicts_choices(ensemble: Ensemble, choices: Choices) -> Floats:
+    """Whether the most likely outcome of each choice (m,) is what was chosen.
+
+    1, 0, or a share if several outcomes are as likely. For models without a likelihood, whether
+    every comparison within the choice is more likely true than not.
+    """
+    if ensemble.model is None or not ensemble.model.is_probability:
+        split = choices.triplets()
+        right = predicted_correctly(ensemble.triplet_probability(split))
+        starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
+        return np.asarray(np.minimum.reduceat(right, starts))
+    parts = []
+    for part in in_portions(choices, LARGEST_TABLE // len(ensemble)):
+        first = ensemble.choice_tables(part)[1].mean(axis=1)
+        right, in_order = np.empty(len(part)), np.empty(len(part))
+        agreement_with(part.kinds, part.cuts, part.n_chosen, first, right, in_order)
+        parts.append(right)
+    return np.concatenate(parts)

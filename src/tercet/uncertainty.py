@@ -26,6 +26,7 @@ __all__ = [
     "METHODS",
     "Ellipses",
     "answer_probability",
+    "check_level",
     "check_method",
     "choice_probability",
     "constants_by_draw",
@@ -33,6 +34,7 @@ __all__ = [
     "distances",
     "ellipses",
     "find_pairs",
+    "interval",
     "pairwise_probability",
     "point_covariance",
     "similarities_by_draw",
@@ -460,3 +462,16 @@ def ellipses(mean: Floats, covariance: Floats, level: float = 0.95) -> Ellipses:
     x, y = vectors[:, 0, 1], vectors[:, 1, 1]
     turned = np.where((x < 0.0) | ((x == 0.0) & (y < 0.0)), -1.0, 1.0)
     return Ellipses(mean, half_lengths, np.arctan2(turned * y, turned * x))
+
+
+def interval(values: Floats, level: float) -> Floats:
+    """Equal-tailed interval (..., 2) over the first axis."""
+    check_level(level)
+    ends = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return np.moveaxis(ends, 0, -1)
+
+
+def check_level(level: float) -> None:
+    """Raise unless it is a share between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}.")

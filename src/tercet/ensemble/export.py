@@ -4,53 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tercet.ensemble.draws import encode_pairs
-from tercet.ensemble.scoring import log_likelihood
+from tercet.arrays import Floats, Index
+from tercet.ensemble.draws import Draws
 from tercet.errors import InputError, TercetError, ignored
-
-if TYPE_CHECKING:
-    from tercet.ensemble.ensemble import Ensemble
 
 __all__ = ["in_arviz", "to_arviz"]
 
 
-def to_arviz(ensemble: Ensemble, pairs: ArrayLike | None, answers: Any) -> Any:
-    """See `Ensemble.to_arviz`."""
-    labels, counts = np.unique(ensemble.chains, return_counts=True)
+def to_arviz(
+    fields: Draws,
+    samples: Floats | None,
+    pairs: Index,
+    distances: Floats,
+    log_likelihood: Floats | None,
+) -> Any:
+    """See `Ensemble.to_arviz`.
+
+    Parameters
+    ----------
+    fields : Draws
+    samples : (S, n, d) array, optional
+        Aligned points, if there are any.
+    pairs : (E, 2) integer array
+    distances : (S, E) array
+    log_likelihood : (S, m) array, optional
+    """
+    labels, counts = np.unique(fields.chains, return_counts=True)
     if counts.min() < counts.max():
         raise InputError(
             f"ArviZ needs chains of equal length, and these have {counts.tolist()} draws; "
             "select draws with [...] first."
         )
-    rows = np.argsort(ensemble.chains, kind="stable").reshape(len(labels), -1)
-    distances = ensemble.distances(pairs)
-    chosen = encode_pairs(pairs, ensemble.n_objects, ensemble.names)
-    names = ensemble.names or tuple(map(str, range(ensemble.n_objects)))
+    rows = np.argsort(fields.chains, kind="stable").reshape(len(labels), -1)
+    numbers = range(fields.draws.shape[1])
+    names = fields.names or tuple(map(str, numbers))
     coords: dict[str, Any] = {
         "chain": labels,
-        "object": list(names) if ensemble.names else list(range(ensemble.n_objects)),
-        "pair": [f"{names[i]}–{names[j]}" for i, j in chosen.tolist()],
+        "object": list(fields.names or numbers),
+        "pair": [f"{names[i]}–{names[j]}" for i, j in pairs.tolist()],
     }
     dims = {"distance": ["pair"], "embedding": ["object", "dimension"], "answers": ["answer"]}
     posterior = {"distance": distances[rows]}
-    if ensemble.kind == "points":
-        posterior["embedding"] = ensemble.samples[rows]
-        coords["dimension"] = list(range(ensemble.n_components))
-    posterior |= {name: column[rows] for name, column in ensemble.parameters.items()}
+    if samples is not None:
+        posterior["embedding"] = samples[rows]
+        coords["dimension"] = list(range(samples.shape[2]))
+    posterior |= {name: column[rows] for name, column in fields.parameters.items()}
     stats = {
         "lp" if name == "log_posterior" else name: column[rows]
-        for name, column in ensemble.statistics.items()
+        for name, column in fields.statistics.items()
     }
     groups = {"posterior": posterior, "sample_stats": stats}
-    if answers is not None:
-        likelihood = log_likelihood(ensemble, answers)
-        groups["log_likelihood"] = {"answers": likelihood[rows]}
-        coords["answer"] = list(range(likelihood.shape[1]))
+    if log_likelihood is not None:
+        groups["log_likelihood"] = {"answers": log_likelihood[rows]}
+        coords["answer"] = list(range(log_likelihood.shape[1]))
     return in_arviz(groups, coords, dims)
 
 
