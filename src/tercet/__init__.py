@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tercet.uses.plan import plan_answers
     from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
+    from tercet.uses.score import agreement, score_embedding
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ _HOMES = {
     "TSTE": "estimators",
     "TercetError": "errors",
     "Triplets": "answers.triplets",
+    "agreement": "uses.score",
     "align": "",
     "analyse": "analysis",
     "as_triplets": "answers.triplets",
@@ -85,6 +87,7 @@ _HOMES = {
     "read_triplets": "io",
     "risk_coverage": "metrics",
     "scales_by_observer": "uses.scale",
+    "score_embedding": "uses.score",
     "simulate": "",
     "suggest": "uses.active",
     "write_triplets": "io",
@@ -111,6 +114,7 @@ __all__ = [
     "StreamedTriplets",
     "TercetError",
     "Triplets",
+    "agreement",
     "align",
     "analyse",
     "as_triplets",
@@ -138,6 +142,7 @@ __all__ = [
     "read_triplets",
     "risk_coverage",
     "scales_by_observer",
+    "score_embedding",
     "simulate",
     "suggest",
     "write_triplets",
