@@ -94,7 +94,9 @@ def _given(options: argparse.Namespace, kind: Callable[[str], Path]) -> Iterator
         found = getattr(options, action.dest, None)
         if action.type is kind and found is not None:
             name = action.option_strings[0] if action.option_strings else action.metavar
-            yield from (Given(path, name) for path in (found if action.nargs else [found]))
+            yield from (
+                Given(path, name) for path in (found if isinstance(found, list) else [found])
+            )
 
 
 def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:

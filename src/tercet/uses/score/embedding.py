@@ -1,4 +1,4 @@
-"""How well a given embedding, or somebody else's answers, agree with what people answered.
+"""How well a given embedding predicts what people answered.
 
 An embedding is any array with a row for every object: a network's features, SPoSE, VICE, what a
 language model says. It is not fitted. Luce's rule turns it into probabilities of answers: the
@@ -15,28 +15,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
-from scipy.special import ndtri
 
-from tercet.answers.choices import FARTHEST, Choices, as_answers, restore
-from tercet.answers.either import Answers, chance_of, match_objects, weights_of
+from tercet.answers.choices import FARTHEST, Choices, as_answers
+from tercet.answers.either import Answers, chance_of, weights_of
 from tercet.answers.questions import deal, default_unit, number_units
-from tercet.answers.repeats import NoiseCeiling, ceiling_of_answers, number_outcomes
+from tercet.answers.repeats import NoiseCeiling, ceiling_of_answers
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.held_out import RARELY, mean_per_answer, sum_by_unit
+from tercet.held_out import RARELY, sum_by_unit
 from tercet.metrics import CHUNK
 from tercet.models.base import POSITIVE, Model, Parameter
 from tercet.models.luce import agreement_with
 from tercet.running.provenance import Seed, as_generator
 from tercet.text import closest, counted, percent, shown
 from tercet.uncertainty import check_level, choice_probability
+from tercet.uses.score.resample import as_choices, ceiling_dict, resample, tell_ceiling
 
-__all__ = ["SIMILARITIES", "Agreement", "Score", "agreement", "score_embedding"]
+__all__ = ["SIMILARITIES", "Score", "match_rows", "score_embedding"]
 
 SIMILARITIES = ("distance", "dot", "cosine")
 FEW = 5  # observers; of fewer, questions are resampled instead
-RESAMPLES = 2000
-MANY = 2000  # units above which an interval is normal: resampling would find the same
 WIDEST = 12.0  # logarithms around the spread of similarities in which a temperature is sought
 NEAR, FINE = 0.3, 1e-3  # the same around a good guess, and how exactly
 LEAST = 1e-300  # probability, so that a logarithm is finite
@@ -118,7 +116,7 @@ class Score:
                 f"Similarity: {self.similarity}; temperature {self.how}. "
                 f"{100.0 * self.level:.3g} % intervals from resampling "
                 f"{counted(self.n_units, self.unit)}.",
-                _tell_ceiling(self.ceiling),
+                tell_ceiling(self.ceiling),
             ]
         )
 
@@ -154,109 +152,8 @@ class Score:
             "n_answers": self.n_answers,
             "unit": self.unit,
             "n_units": self.n_units,
-            **_ceiling_dict(self.ceiling),
+            **ceiling_dict(self.ceiling),
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Agreement:
-    """How often two sets of answers agree on the questions that are in both; printable.
-
-    Attributes
-    ----------
-    share : float
-        Share of pairs of answers, one of each set, that are the same, every question counting once.
-    interval : (low, high)
-        Of resampled questions.
-    chance : float
-        The share by guessing.
-    n_questions : int
-        Questions in both sets.
-    n_left_out : int
-        Questions in one of them only.
-    level : float
-    ceiling : NoiseCeiling or str
-        The largest share that is possible for others who agree with the first set, or why it is
-        unknown.
-    same : (Q,) array
-        The share for each question.
-    """
-
-    share: float
-    interval: tuple[float, float]
-    chance: float
-    n_questions: int
-    n_left_out: int
-    level: float
-    ceiling: NoiseCeiling | str
-    same: Floats
-
-    @property
-    def between_people(self) -> float | None:
-        """How often two of the first set agree, by the noise ceiling: E Σ p² over outcomes."""
-        if isinstance(self.ceiling, str):
-            return None
-        a, outcomes = self.ceiling.concentration, self.ceiling.n_outcomes
-        return (a + 1.0) / (outcomes * a + 1.0)
-
-    def __str__(self) -> str:
-        low, high = map(percent, self.interval)
-        return (
-            f"The same answer in {percent(self.share)} of {counted(self.n_questions, 'question')} "
-            f"({low} to {high}).\n{self.context}"
-        )
-
-    @property
-    def context(self) -> str:
-        """Guessing, two people, the noise ceiling, and where the interval comes from."""
-        left = f" {counted(self.n_left_out, 'question')} in one set only." * bool(self.n_left_out)
-        lines = [
-            f"By guessing: {percent(self.chance)}. {100.0 * self.level:.3g} % intervals from "
-            f"resampling questions.{left}",
-            _tell_ceiling(self.ceiling),
-        ]
-        if self.between_people is not None:
-            lines.insert(
-                1, f"Two people agree in {percent(self.between_people)} of such questions."
-            )
-        return "\n".join(lines)
-
-    def to_cells(self) -> dict[str, str]:
-        """The row of a table of several."""
-        low, high = self.interval
-        return {
-            "same answer": f"{self.share:.4f}",
-            "from – to": f"{low:.4f} – {high:.4f}",
-            "questions": str(self.n_questions),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers, for a table or JSON; not those of single questions."""
-        low, high = self.interval
-        return {
-            "same": self.share,
-            "same_low": low,
-            "same_high": high,
-            "chance": self.chance,
-            "n_questions": self.n_questions,
-            "n_left_out": self.n_left_out,
-            "between_people": self.between_people,
-            **_ceiling_dict(self.ceiling),
-        }
-
-
-def _tell_ceiling(ceiling: NoiseCeiling | str) -> str:
-    if isinstance(ceiling, str):
-        return f"The noise ceiling is unknown: {ceiling}."
-    return f"{str(ceiling)[0].upper()}{str(ceiling)[1:]}."
-
-
-def _ceiling_dict(ceiling: NoiseCeiling | str) -> dict[str, Any]:
-    names = "ceiling", "ceiling_low", "ceiling_high", "ceiling_log_loss"
-    if isinstance(ceiling, str):
-        return dict.fromkeys(names)
-    found = ceiling.accuracy, *ceiling.accuracy_interval, ceiling.log_loss
-    return dict(zip(names, found, strict=True))
 
 
 # --- an embedding against answers -------------------------------------------------------------
@@ -317,7 +214,7 @@ def score_embedding(
     True
     """
     check_level(level)
-    _check_choice("similarity", similarity, SIMILARITIES)
+    check_choice("similarity", similarity, SIMILARITIES)
     if temperature is not None:
         POSITIVE.check("temperature", temperature)
     points, given = match_rows(X, answers, names)
@@ -334,7 +231,7 @@ def score_embedding(
     units = number_units(given, unit)
     sizes = sum_by_unit(weights, units)
     found = np.stack([sum_by_unit(each * weights, units) for each in (right, loss)])
-    means, intervals = _resample(found, sizes, level, rng)
+    means, intervals = resample(found, sizes, level, rng)
     return Score(
         means[0],
         intervals[0],
@@ -421,7 +318,7 @@ def _check_names(names: Iterable[str], count: int) -> tuple[str, ...]:
     return known
 
 
-def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         listed = ", ".join(map(repr, allowed))
         raise InputError(f"{name} must be one of {listed}, got {shown(value)}.")
@@ -491,7 +388,7 @@ class _Pairs(NamedTuple):
 
 
 def _table_of(points: Floats, answers: Answers, similarity: str) -> _Pairs:
-    choices, n = _as_choices(answers), len(points)
+    choices, n = as_choices(answers), len(points)
     codes, places = np.unique(choices.pairs @ np.array([n, 1]), return_inverse=True)
     first, second = np.divmod(codes, n)
     if similarity == "cosine":
@@ -558,127 +455,3 @@ def _fit(table: _Pairs, weights: Floats, near: float | None = None) -> float:
     if near is not None and abs(found.x - middle) > reach - 2.0 * FINE:
         return _fit(table, weights)
     return math.exp(found.x)
-
-
-# --- intervals --------------------------------------------------------------------------------
-
-
-def _resample(
-    totals: Floats, sizes: Floats, level: float, rng: np.random.Generator
-) -> tuple[list[float], list[tuple[float, float]]]:
-    """Means per answer of K measures, and their intervals over units.
-
-    Parameters
-    ----------
-    totals : (K, U) array
-        Sum over the answers of each unit.
-    sizes : (U,) array
-        Number of answers of each.
-    level : float
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    means : list of K numbers
-    intervals : list of K pairs
-        Percentiles over resamples of the units; those of a normal distribution if there are many.
-        NaN for a single unit.
-    """
-    found = [mean_per_answer(total, sizes) for total in totals]
-    means = [mean for mean, _ in found]
-    count = len(sizes)
-    if count > MANY or count < 2:
-        width = float(ndtri((1.0 + level) / 2.0))
-        return means, [(mean - width * error, mean + width * error) for mean, error in found]
-    times = rng.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES)
-    drawn = (times @ totals.T) / (times @ sizes)[:, None]
-    ends = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
-    return means, [(float(low), float(high)) for low, high in ends.T]
-
-
-# --- answers against answers ------------------------------------------------------------------
-
-
-def agreement(
-    answers: Any,
-    others: Any,
-    *,
-    repeats: Any = None,
-    level: float = 0.95,
-    random_state: Seed = 0,
-) -> Agreement:
-    """How often others, such as a language model, answer the same questions as people did.
-
-    Parameters
-    ----------
-    answers : Choices, Triplets, array or data frame
-        Those of people. Triplets of one screen are one choice; weights count.
-    others : Choices, Triplets, array or data frame
-        Answers to the same questions, in any order. Objects with names are matched by name, others
-        by number.
-    repeats : Choices, Triplets, array or data frame, optional
-        Answers of the same people to questions of this kind, some of them repeated, from which to
-        take the noise ceiling; by default ``answers``.
-    level : float
-        Of the interval.
-    random_state : None, int or numpy.random.Generator
-        For resampling.
-
-    Returns
-    -------
-    Agreement
-
-    Examples
-    --------
-    >>> import tercet as tc
-    >>> people = tc.Choices.odd_one_out([["cat", "dog", "car"], ["cat", "car", "van"]])
-    >>> machine = tc.Choices.odd_one_out([["dog", "cat", "car"], ["car", "van", "cat"]])
-    >>> tc.agreement(people, machine).share
-    0.5
-    """
-    check_level(level)
-    given = as_answers(answers)
-    ours, theirs = _as_choices(given), _as_choices(as_answers(others))
-    both = Choices.concatenate([_unsigned(ours, theirs), _unsigned(theirs, ours)])
-    question, outcome = number_outcomes(both)
-    weights = np.concatenate([weights_of(ours), weights_of(theirs)])
-    first = np.arange(len(both)) < len(ours)
-    asked = np.empty(int(outcome.max()) + 1, dtype=np.int64)
-    asked[outcome] = question
-    votes = [np.bincount(outcome, weights * side, len(asked)) for side in (first, ~first)]
-    totals = [np.bincount(question, weights * side) for side in (first, ~first)]
-    shared = (totals[0] > 0.0) & (totals[1] > 0.0)
-    if not shared.any():
-        raise InputError(
-            "no question is in both sets of answers: the same objects must have been shown "
-            "together. Are the objects numbered or named alike in both?"
-        )
-    guessed = np.empty(len(shared))
-    guessed[question] = chance_of(both)
-    same = np.bincount(asked, votes[0] * votes[1])[shared] / (totals[0] * totals[1])[shared]
-    means, intervals = _resample(same[None], np.ones(len(same)), level, as_generator(random_state))
-    return Agreement(
-        means[0],
-        intervals[0],
-        float(guessed[shared].mean()),
-        len(same),
-        int(np.sum(~shared)),
-        level,
-        ceiling_of_answers(given if repeats is None else as_answers(repeats)),
-        same,
-    )
-
-
-def _as_choices(answers: Answers) -> Choices:
-    return answers if isinstance(answers, Choices) else Choices.from_triplets(answers)
-
-
-def _unsigned(choices: Choices, others: Choices) -> Choices:
-    """The choices without observers, and with the names of the others if they have none."""
-    fields = choices._fields._replace(observers=None)
-    if fields.names is None and others.names is not None:
-        known = match_objects(choices, others.n_objects, None)  # none may be missing
-        fields = known._fields._replace(
-            observers=None, n_objects=others.n_objects, names=others.names
-        )
-    return restore(fields)
