@@ -29,7 +29,7 @@ from tercet.models.luce import agreement_with
 from tercet.running.provenance import Seed, as_generator
 from tercet.text import closest, counted, percent, shown
 from tercet.uncertainty import check_level, choice_probability
-from tercet.uses.score.resample import as_choices, ceiling_dict, resample, tell_ceiling
+from tercet.uses.score.resample import as_choices, ceiling_dict, resample, span, tell_ceiling
 
 __all__ = ["SIMILARITIES", "Score", "match_rows", "score_embedding"]
 
@@ -96,12 +96,11 @@ class Score:
     right: Floats
 
     def __str__(self) -> str:
-        low, high = map(percent, self.accuracy_interval)
-        least, most = self.log_loss_interval
         said = [
-            f"{percent(self.accuracy)} of {self.n_answers} answers are predicted correctly "
-            f"({low} to {high}), with a log-loss of {self.log_loss:.4f} ({least:.4f} to "
-            f"{most:.4f}) at the temperature {self.temperature:.4g}."
+            f"{percent(self.accuracy)} {span(self.accuracy_interval, percent)} of "
+            f"{counted(self.n_answers, 'answer')} predicted correctly; log-loss "
+            f"{self.log_loss:.4f} {span(self.log_loss_interval, '{:.4f}'.format)} at the "
+            f"temperature {self.temperature:.4g}."
         ]
         if self.chance < RARELY:
             said += [f"Of the comparisons within them, {percent(self.in_order)} are right."]

@@ -15,7 +15,7 @@ from tercet.errors import InputError
 from tercet.running.provenance import Seed, as_generator
 from tercet.text import counted, percent
 from tercet.uncertainty import check_level
-from tercet.uses.score.resample import as_choices, ceiling_dict, resample, tell_ceiling
+from tercet.uses.score.resample import as_choices, ceiling_dict, resample, span, tell_ceiling
 
 __all__ = ["Agreement", "agreement"]
 
@@ -62,10 +62,9 @@ class Agreement:
         return (a + 1.0) / (outcomes * a + 1.0)
 
     def __str__(self) -> str:
-        low, high = map(percent, self.interval)
         return (
-            f"The same answer in {percent(self.share)} of {counted(self.n_questions, 'question')} "
-            f"({low} to {high}).\n{self.context}"
+            f"The same answer to {percent(self.share)} {span(self.interval, percent)} of "
+            f"{counted(self.n_questions, 'question')}.\n{self.context}"
         )
 
     @property

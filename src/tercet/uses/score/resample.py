@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from tercet.answers.repeats import NoiseCeiling
 from tercet.arrays import Floats
 from tercet.held_out import mean_per_answer
 
-__all__ = ["as_choices", "ceiling_dict", "resample", "tell_ceiling"]
+__all__ = ["as_choices", "ceiling_dict", "resample", "span", "tell_ceiling"]
 
 RESAMPLES = 2000
 MANY = 2000  # units above which an interval is normal: resampling would find the same
@@ -50,6 +52,12 @@ def resample(
     drawn = (times @ totals.T) / (times @ sizes)[:, None]
     ends = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     return means, [(float(low), float(high)) for low, high in ends.T]
+
+
+def span(interval: tuple[float, float], show: Callable[[float], str]) -> str:
+    """An interval in parentheses; a single unit has none."""
+    low, high = interval
+    return "(no interval)" if math.isnan(low) else f"({show(low)} to {show(high)})"
 
 
 def tell_ceiling(ceiling: NoiseCeiling | str) -> str:
