@@ -305,6 +305,19 @@ def test_the_ceiling_comes_from_repeats():
     assert tc.agreement(answers[0], answers[3]).between_people is None
 
 
+def test_repeats_of_one_person_are_not_agreement_between_people():
+    rows = np.unique(np.sort(shown(400, 4), axis=1), axis=0)
+    order = np.array([[0, 1, 2], [0, 2, 1], [1, 2, 0]])
+    rng = np.random.default_rng(0)
+    own = [np.take_along_axis(rows, order[rng.integers(3, size=len(rows))], axis=1) for _ in "ab"]
+    who = np.repeat(["a", "b", "a", "b"], len(rows))
+    answers = tc.Choices.odd_one_out(np.concatenate([*own, *own]), observers=who)
+    found = tc.agreement(answers, answers[: len(rows)])
+    assert found.between_people == pytest.approx(1 / 3, abs=0.08)
+    alone = answers[who == "a"]
+    assert tc.agreement(alone, alone).between_people > 0.99
+
+
 def test_no_common_question_is_an_error():
     with pytest.raises(InputError, match="no question is in both"):
         tc.agreement([[0, 1, 2]], [[3, 4, 5]])

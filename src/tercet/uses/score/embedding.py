@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from tercet.answers.choices import FARTHEST, Choices, as_answers
 from tercet.answers.either import Answers, chance_of, weights_of
 from tercet.answers.questions import deal, default_unit, number_units
-from tercet.answers.repeats import NoiseCeiling, ceiling_of_answers
+from tercet.answers.repeats import NoiseCeiling
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.held_out import RARELY, sum_by_unit
@@ -29,7 +29,14 @@ from tercet.models.luce import agreement_with
 from tercet.running.provenance import Seed, as_generator
 from tercet.text import closest, counted, percent, shown
 from tercet.uncertainty import check_level, choice_probability
-from tercet.uses.score.resample import as_choices, ceiling_dict, resample, span, tell_ceiling
+from tercet.uses.score.resample import (
+    as_choices,
+    ceiling_between,
+    ceiling_dict,
+    resample,
+    span,
+    tell_ceiling,
+)
 
 __all__ = ["SIMILARITIES", "Score", "match_rows", "score_embedding"]
 
@@ -246,7 +253,7 @@ def score_embedding(
         given.n_answers,
         len(sizes),
         level,
-        ceiling_of_answers(given if repeats is None else as_answers(repeats)),
+        ceiling_between(given if repeats is None else as_answers(repeats)),
         np.exp(-loss),
         right,
     )

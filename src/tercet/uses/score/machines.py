@@ -9,13 +9,20 @@ import numpy as np
 
 from tercet.answers.choices import Choices, as_answers, restore
 from tercet.answers.either import chance_of, match_objects, weights_of
-from tercet.answers.repeats import NoiseCeiling, ceiling_of_answers, number_outcomes
+from tercet.answers.repeats import NoiseCeiling, number_outcomes
 from tercet.arrays import Floats
 from tercet.errors import InputError
 from tercet.running.provenance import Seed, as_generator
 from tercet.text import counted, percent
 from tercet.uncertainty import check_level
-from tercet.uses.score.resample import as_choices, ceiling_dict, resample, span, tell_ceiling
+from tercet.uses.score.resample import (
+    as_choices,
+    ceiling_between,
+    ceiling_dict,
+    resample,
+    span,
+    tell_ceiling,
+)
 
 __all__ = ["Agreement", "agreement"]
 
@@ -38,8 +45,8 @@ class Agreement:
         Questions in one of them only.
     level : float
     ceiling : NoiseCeiling or str
-        The largest share that is possible for others who agree with the first set, or why it is
-        unknown.
+        The share of those who always give the most frequent answer of the people of the first
+        set, or why it is unknown.
     same : (Q,) array
         The share for each question.
     """
@@ -55,7 +62,7 @@ class Agreement:
 
     @property
     def between_people(self) -> float | None:
-        """How often two of the first set agree, by the noise ceiling: E Σ p² over outcomes."""
+        """How often two people of the first set agree, by the noise ceiling: E Σ p²."""
         if isinstance(self.ceiling, str):
             return None
         a, outcomes = self.ceiling.concentration, self.ceiling.n_outcomes
@@ -171,7 +178,7 @@ def agreement(
         len(same),
         int(np.sum(~shared)),
         level,
-        ceiling_of_answers(given if repeats is None else as_answers(repeats)),
+        ceiling_between(given if repeats is None else as_answers(repeats)),
         same,
     )
 

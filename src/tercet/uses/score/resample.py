@@ -11,11 +11,12 @@ from scipy.special import ndtri
 
 from tercet.answers.choices import Choices
 from tercet.answers.either import Answers
-from tercet.answers.repeats import NoiseCeiling
+from tercet.answers.questions import number_units
+from tercet.answers.repeats import NoiseCeiling, ceiling_of_answers
 from tercet.arrays import Floats
 from tercet.held_out import mean_per_answer
 
-__all__ = ["as_choices", "ceiling_dict", "resample", "span", "tell_ceiling"]
+__all__ = ["as_choices", "ceiling_between", "ceiling_dict", "resample", "span", "tell_ceiling"]
 
 RESAMPLES = 2000
 MANY = 2000  # units above which an interval is normal: resampling would find the same
@@ -58,6 +59,20 @@ def span(interval: tuple[float, float], show: Callable[[float], str]) -> str:
     """An interval in parentheses; a single unit has none."""
     low, high = interval
     return "(no interval)" if math.isnan(low) else f"({show(low)} to {show(high)})"
+
+
+def ceiling_between(answers: Answers) -> NoiseCeiling | str:
+    """The noise ceiling of people who are not told apart, or why it is unknown.
+
+    Where observers are known, only the first answer of each to a question counts: people agree with
+    themselves more often than with others.
+    """
+    if answers.observers is not None:
+        who = np.unique(answers.observers, return_inverse=True)[1]
+        if who.max() > 0:
+            first = np.unique(number_units(answers) * (who.max() + 1) + who, return_index=True)[1]
+            answers = answers[np.sort(first)]
+    return ceiling_of_answers(answers)
 
 
 def tell_ceiling(ceiling: NoiseCeiling | str) -> str:
