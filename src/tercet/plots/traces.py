@@ -16,7 +16,7 @@ import numpy as np
 from tercet.arrays import Floats
 from tercet.engine.problem import some_pairs
 from tercet.ensemble import Ensemble
-from tercet.ensemble.storage import to_arviz
+from tercet.ensemble.export import in_arviz
 from tercet.errors import InputError, ignored
 from tercet.plots.axes import COLOURS, LONGEST, drawable, new_figure
 from tercet.posterior.convergence import convergence
@@ -170,7 +170,8 @@ def _worst_distances(ensemble: Ensemble, rows: Any, count: int) -> dict[str, Flo
 
 def _hand_over(shown: dict[str, Floats]) -> tuple[Any, Any]:
     """ArviZ, and the quantities in its format, numbered because names may be anything."""
-    data = to_arviz({f"q{k}": values for k, values in enumerate(shown.values())}, {}, {}, {})
+    numbered = {f"q{k}": values for k, values in enumerate(shown.values())}
+    data = in_arviz({"posterior": numbered}, {}, {})
     return import_module("arviz"), data
 
 
