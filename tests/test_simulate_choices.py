@@ -149,6 +149,22 @@ def test_choices_among_two_pairs_are_comparisons():
         answer(points, asked, precomputed=True)
 
 
+@pytest.mark.parametrize("kind", ["odd_one_out", "most_central", "1 of 3"])
+def test_ties_and_sides_have_their_odds(kind):
+    """Among equal distances the odds are ν for "cannot tell" and exp(b) for each position."""
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
+    points = np.vstack([corners, [[0.5, math.sqrt(1 / 12)]]]) if kind == "1 of 3" else corners
+    bias, tie, m = np.array([0.8, 0.1, -0.9]), 1.5, 6000
+    given = choices(points, m, kind, model=STE, tie=tie, bias=bias, random_state=0)
+    if kind == "1 of 3":  # only those with the centre as the anchor have equal distances
+        given = given[(given.pairs.reshape(m, -1) == 3).sum(axis=1) == 3]
+    position = given.positions[given.cuts[:-1]]
+    count = np.bincount(np.where(given.tied, 3, position), minlength=4)
+    odds = np.array([*np.exp(bias), tie])
+    assert chisquare(count, len(given) * odds / odds.sum()).pvalue > 1e-4
+    assert question_of(given) == settle_question(kind)
+
+
 # ---- questions
 
 
@@ -301,6 +317,10 @@ def test_agreement_next_to_guessing():
         ({"noise": 0.3, "agreement": 0.7}, "either noise or agreement"),
         ({"noise": 0.3, "model": STE}, "either noise or model"),
         ({"model": tc.SOE(2).model()}, "gives no probability of a choice"),
+        ({"tie": 1.0}, "tie and bias are odds of answers by a model"),
+        ({"model": STE, "tie": -1.0}, "tie must be zero or a positive number"),
+        ({"model": STE, "bias": [0.1, -0.1]}, "have 3 positions, got 2 log-odds"),
+        ({"model": STE, "bias": [0.1, np.nan, 0.0]}, "one finite log-odds"),
         ({"observers": 0}, "observers must be a whole number from 1"),
         ({"observers": [1, 2]}, "observers must be 20 labels"),
         ({"points": POINTS[0]}, "points must have shape"),

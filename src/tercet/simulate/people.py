@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from tercet.answers.choices import Choices
-from tercet.answers.either import rearranged
+from tercet.answers.either import asked_with_ties, rearranged
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.kinds import FARTHEST
+from tercet.kinds import FARTHEST, FARTHEST_OR_TIE
 from tercet.models import ANY_PROBABILITY
-from tercet.models.base import Model
+from tercet.models.base import NOT_NEGATIVE, Model
 from tercet.models.luce import draw_outcomes, order_outcomes
 
 __all__ = ["People", "check_share", "people_who", "squared_lengths"]
@@ -32,11 +32,18 @@ class People(NamedTuple):
         A similarity: the odds of a pair are proportional to it.
     lapse : float
         Share of answers that are any of the outcomes, all equally likely.
+    tie : float
+        With a model, the odds of "cannot tell" against the geometric mean of the alternatives', as
+        an answer to choices of one; never, if 0.
+    bias : tuple of float
+        With a model, the log-odds by which the alternative at each position is preferred.
     """
 
     noise: float = 0.0
     model: Model | None = None
     lapse: float = 0.0
+    tie: float = 0.0
+    bias: tuple[float, ...] = ()
 
     def probability(self, near: Floats, far: Floats, n_components: int) -> Floats:
         """Probability that the first of two squared distances is called smaller, lapses apart.
@@ -64,14 +71,19 @@ class People(NamedTuple):
         n_components : int
             Dimension of the map, on which some models depend.
         """
-        order = np.empty(len(squared), dtype=np.int64)
-        if self.model is not None:
-            log_s, _ = self.model.log_similarity(squared, n_components)
-            draw_outcomes(float(self.lapse), asked.cuts, asked.kinds, log_s, rng, order)
-        else:
+        asked = asked_with_ties(asked, allowed=self.tie > 0.0)
+        order, chosen = np.empty(len(squared), dtype=np.int64), asked.n_chosen.copy()
+        cuts, kinds = asked.cuts, asked.kinds
+        if self.model is None:
             scores = self._perceive(asked, squared, rng)
-            order_outcomes(asked.kinds, asked.cuts, scores, order)
-        return rearranged(asked, order)
+            order_outcomes(kinds, cuts, scores, order, chosen)
+        else:
+            log_s, _ = self.model.log_similarity(squared, n_components)
+            if self.bias:
+                log_s += _sides(asked, np.array(self.bias))
+            even = float(np.log(self.tie)) if self.tie > 0.0 else 0.0
+            draw_outcomes(self.lapse, even, cuts, kinds, log_s, rng, order, chosen)
+        return rearranged(asked, order, chosen)
 
     def _perceive(self, asked: Choices, squared: Floats, rng: np.random.Generator) -> Floats:
         """How near each alternative (A,) is perceived to be; equal ones are told by a coin."""
@@ -90,7 +102,13 @@ class People(NamedTuple):
         return scores
 
 
-def people_who(noise: float, model: Model | None, lapse: float) -> People:
+def people_who(
+    noise: float,
+    model: Model | None,
+    lapse: float,
+    tie: float = 0.0,
+    bias: ArrayLike | None = None,
+) -> People:
     """People with these settings, checked."""
     if not 0.0 <= noise < np.inf:
         raise InputError(f"noise must be a standard deviation of at least 0, got {noise}.")
@@ -100,7 +118,29 @@ def people_who(noise: float, model: Model | None, lapse: float) -> People:
             f"{type(model).__name__} gives no probability of a choice; use a model that does, "
             f"such as {ANY_PROBABILITY}.model() (in Python: tc.CKL(2).model())."
         )
-    return People(float(noise), model, float(lapse))
+    NOT_NEGATIVE.check("tie", tie)
+    sides = np.asarray(() if bias is None else bias, dtype=np.float64)
+    if sides.ndim != 1 or not np.isfinite(sides).all():
+        raise InputError(
+            f"bias must be one finite log-odds for every position, got shape {sides.shape}."
+        )
+    if model is None and (tie > 0.0 or len(sides)):
+        raise InputError("tie and bias are odds of answers by a model: give a model, not noise.")
+    return People(float(noise), model, float(lapse), float(tie), tuple(sides.tolist()))
+
+
+def _sides(choices: Choices, bias: Floats) -> Floats:
+    """What the positions of the alternatives (A,) add to their log-similarities."""
+    shown = choices.positions
+    if shown is None or shown.max() >= len(bias):
+        have = "no positions" if shown is None else f"{shown.max() + 1} positions"
+        raise InputError(
+            f"bias must be one log-odds for every position; the choices have {have}, got "
+            f"{len(bias)} log-odds."
+        )
+    farthest = np.isin(choices.kinds, (FARTHEST, FARTHEST_OR_TIE))
+    sign = np.repeat(np.where(farthest, -1.0, 1.0), choices.n_alternatives)
+    return np.where(shown < 0, 0.0, sign * bias[shown])
 
 
 def squared_lengths(points: ArrayLike, pairs: Index, maps: Index | None = None) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tercet.answers.alternatives import find_forms
 from tercet.answers.choices import Choices, restore
+from tercet.answers.either import asked_with_ties
 from tercet.arrays import Index
 from tercet.errors import InputError
 from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
@@ -227,7 +228,11 @@ def _positions(question: Question, rows: Index, asked: Choices) -> Index:
 
 
 def question_of(choices: Choices) -> Question | None:
-    """The question that all these choices answer; None if they differ, or are of another kind."""
+    """The question that all these choices answer; None if they differ, or are of another kind.
+
+    Whether "cannot tell" was an answer, too, does not matter.
+    """
+    choices = asked_with_ties(choices, allowed=False)
     forms = find_forms(choices._fields)[0]
     if len(forms) != 1:
         return None

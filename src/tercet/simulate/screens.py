@@ -14,7 +14,7 @@ from tercet.errors import InputError
 from tercet.models.base import Model
 from tercet.running.provenance import Seed, as_generator
 from tercet.simulate.agreement import noise_for_agreement, scale_for_agreement
-from tercet.simulate.people import People, check_share, people_who, squared_lengths
+from tercet.simulate.people import People, people_who, squared_lengths
 from tercet.simulate.questions import Question, random_questions, settle_question
 
 __all__ = ["answered", "check_distances", "choices", "choices_from_model"]
@@ -32,6 +32,8 @@ def choices(
     agreement: float | None = None,
     model: Model | None = None,
     lapse: float = 0.0,
+    tie: float = 0.0,
+    bias: ArrayLike | None = None,
     observers: Any = None,
     random_state: Seed = None,
 ) -> Choices:
@@ -66,6 +68,9 @@ def choices(
         `choices_from_model`, instead of with noise.
     lapse : float
         Share of answers that are any of the outcomes, all equally likely.
+    tie, bias : optional
+        With a model, how often people cannot tell, and which positions on the screen they prefer,
+        as in `choices_from_model`. An agreement is that of people without either.
     observers : int or array-like of shape (m,), optional
         How many observers there are, who get equal shares of the questions and do not differ if
         there is one map; or who answers each question.
@@ -91,7 +96,7 @@ def choices(
     if noise is not None and (agreement is not None or model is not None):
         other = "agreement" if agreement is not None else "model"
         raise InputError(f"give either noise or {other}: each says how people answer.")
-    people = people_who(0.0 if noise is None else noise, model, lapse)
+    people = people_who(0.0 if noise is None else noise, model, lapse, tie, bias)
     if agreement is not None:
         positions, people = _agreeing(agreement, positions, question, people)
     rng = as_generator(random_state)
@@ -168,6 +173,8 @@ def choices_from_model(
     choices: Choices,
     *,
     lapse: float = 0.0,
+    tie: float = 0.0,
+    bias: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> Choices:
     """The same questions with answers drawn from a model: the odds of a pair ∝ its similarity.
@@ -181,6 +188,10 @@ def choices_from_model(
         What was chosen has no effect.
     lapse : float
         Share of answers that are any of the outcomes, all equally likely.
+    tie : float
+        Odds of "cannot tell" against the geometric mean of the alternatives', as an answer to
+        choices of one; never, if 0.
+    bias : (positions,) array, optional
+        Log-odds by which the alternative at each position is preferred.
     """
-    check_share(lapse, "lapse")
-    return answered(points, choices, People(0.0, model, float(lapse)), False, random_state)
+    return answered(points, choices, people_who(0.0, model, lapse, tie, bias), False, random_state)

@@ -16,6 +16,7 @@ from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.kinds import FARTHEST
+from tercet.models.base import BIAS
 from tercet.models.luce import agreement_with
 from tercet.running.provenance import seed_for
 from tercet.simulate import (
@@ -103,7 +104,11 @@ def drawn_world(pilot: Ensemble, draw: int, question: Question = TRIPLET) -> Sim
     own = {f.name for f in fields(model)} & parameters.keys()  # type: ignore[arg-type]
     drawn = replace(model, **{name: float(parameters[name][draw]) for name in own})  # type: ignore[type-var]
     lapse = float(parameters["lapse"][draw]) if "lapse" in parameters else 0.0
-    return SimulatedWorld(pilot.draws[draw], People(0.0, drawn, lapse), question)
+    tie = float(parameters["tie"][draw]) if "tie" in parameters else 0.0
+    bias = tuple(float(parameters[name][draw]) for name in parameters if name.startswith(BIAS))
+    if bias:  # a position never seen has none
+        bias += (0.0,) * (question.n_alternatives - len(bias))
+    return SimulatedWorld(pilot.draws[draw], People(0.0, drawn, lapse, tie, bias), question)
 
 
 def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Answers | None:
@@ -122,7 +127,7 @@ def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Answers |
     rngs = [
         np.random.default_rng(seed_for(*key, _ANSWERS, block)) for block in range(-(-m // BLOCK))
     ]
-    if world.question.kind != "triplet":
+    if world.question.kind != "triplet" or people.tie > 0.0 or people.bias:
         return Choices.concatenate([_choices_in(world, BLOCK, rng) for rng in rngs])[:m]
     rows = [
         answers_from_model(
@@ -232,7 +237,11 @@ def _test_questions(world: SimulatedWorld) -> Choices:
 
 
 def _share_predicted(world: SimulatedWorld, asked: Choices, scores: Floats) -> float:
-    """Share of people's answers to these questions that scores (A,) of alternatives predict."""
+    """Share of people's answers to these questions that scores (A,) of alternatives predict.
+
+    Of those who can tell.
+    """
+    people = world.people._replace(tie=0.0)
     rng = np.random.default_rng(TEST_SEED)
     squared, m = squared_lengths(world.points, asked.pairs), len(asked)
     row = np.repeat(np.arange(m), asked.n_alternatives)
@@ -241,7 +250,7 @@ def _share_predicted(world: SimulatedWorld, asked: Choices, scores: Floats) -> f
     right, in_order = np.empty((2, m))
     shares = []
     for _ in range(READERS):
-        given = world.people.choose(asked, squared, world.points.shape[1], rng)
+        given = people.choose(asked, squared, world.points.shape[1], rng)
         ordered = at[row, given.positions]
         agreement_with(given.kinds, given.cuts, given.n_chosen, ordered, right, in_order)
         shares.append(right.mean())
