@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from tercet.answers.choices import FARTHEST, Choices, as_answers
-from tercet.answers.either import Answers, chance_of, weights_of
+from tercet.answers.either import Answers, chance_of, told, weights_of
 from tercet.answers.questions import deal, default_unit, number_units
 from tercet.answers.repeats import NoiseCeiling
 from tercet.arrays import Floats, Index
@@ -253,7 +253,7 @@ def score_embedding(
         given.n_answers,
         len(sizes),
         level,
-        ceiling_between(given if repeats is None else as_answers(repeats)),
+        ceiling_between(given if repeats is None else told(as_answers(repeats))),
         np.exp(-loss),
         right,
     )
@@ -271,7 +271,7 @@ def match_rows(
     """
     points = _check_points(X)
     known = None if names is None else _check_names(names, len(points))
-    given = as_answers(answers)
+    given = told(as_answers(answers))
     if known is not None and given.names is not None:
         place = {name: row for row, name in enumerate(known)}
         if missing := [name for name in given.names if name not in place]:
