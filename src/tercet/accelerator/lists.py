@@ -118,21 +118,19 @@ def with_bonus(group: Group, log_s: jax.Array, places: Any, bonus: Any) -> jax.A
 
 
 def sum_by_bonus(group: Group, slopes: jax.Array, places: Any, count: int) -> jax.Array:
-    """Sums (count, ...) over all choices of the slopes by the bonus, in double precision.
+    """Sums (count, C) over all choices of their slopes by the bonus, in double precision.
 
-    ``slopes`` are those by the numbers u (size, choices, ...) of `with_bonus`. One sum after the
-    other, without concurrent updates, so that their order is fixed.
+    ``slopes`` (size, choices, C) are those by the numbers of `with_bonus`. There are no concurrent
+    updates, so that the order of the sums is fixed.
     """
-    shape = slopes.shape[2:]
-    sums = [jnp.zeros(shape, jnp.float64)] * count
+    sums = jnp.zeros((count, slopes.shape[2]), jnp.float64)
     if group.ties:
-        sums[TIE] = jnp.sum(slopes[group.size], axis=0, dtype=jnp.float64)
+        sums = sums.at[TIE].set(jnp.sum(slopes[-1], axis=0, dtype=jnp.float64))
     if group.sides:
-        by_place = group.sign * slopes[: group.size]
-        for place in range(UNKNOWN + 1, count):
-            here = (places == place).reshape(places.shape + (1,) * len(shape))
-            sums[place] = jnp.sum(jnp.where(here, by_place, 0.0), axis=(0, 1), dtype=jnp.float64)
-    return jnp.stack(sums)
+        here = places[..., None] == jnp.arange(UNKNOWN + 1, count)[:, None, None, None]
+        by_place = jnp.where(here, group.sign * slopes[: group.size], 0.0)
+        sums = sums.at[UNKNOWN + 1 :].set(jnp.sum(by_place, axis=(1, 2), dtype=jnp.float64))
+    return sums
 
 
 def loss_and_slopes(group: Group, u: jax.Array) -> tuple[jax.Array, jax.Array]:
