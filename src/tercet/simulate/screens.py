@@ -88,7 +88,7 @@ def choices(
     >>> tc.simulate.choices(points, 100, "odd_one_out", noise=0.3, random_state=0)
     Choices(100 choices of 12 objects, 1 of 3)
     >>> tc.simulate.choices(points, 40, "3 of 9", agreement=0.3, observers=4, random_state=0)
-    Choices(40 choices of 12 objects by 4 observers, 3 of 9)
+    Choices(40 choices of 12 objects, 4 observers, 3 of 9)
     """
     question = settle_question(kind, shown, chosen, ranked)
     positions = np.asarray(points, dtype=np.float64)
