@@ -21,7 +21,7 @@ from tercet.simulate import (
     random_questions,
     scale_for_agreement,
 )
-from tercet.simulate.questions import question_of, settle_question
+from tercet.simulate.asking import question_of, settle_question
 
 POINTS = np.random.default_rng(7).standard_normal((12, 2))
 STE = tc.STE(2).model()
@@ -188,6 +188,25 @@ def test_places_on_the_screen_do_not_matter(kind):
     given = choices(POINTS, 3000, **ask(kind), noise=0.3, random_state=0)
     first = given.positions[given.cuts[:-1]]
     assert chisquare(np.bincount(first)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "plural"),
+    [
+        ({"kind": "triplet"}, "triplet", "triplets"),
+        ({"kind": "Odd-one-out"}, "odd one out", "odd-one-out screens"),
+        ({"kind": "3of9"}, "3 of 9", "3-of-9 screens"),
+        ({"kind": "2-of-8", "ranked": True}, "ranked 2 of 8", "ranked 2-of-8 screens"),
+        ({"kind": "nearest", "shown": 2}, "1 of 2", "1-of-2 screens"),
+        ({"kind": "ranking", "shown": 5}, "ranking of 5", "rankings of 5"),
+        ({"kind": "ranking of 6"}, "ranking of 6", "rankings of 6"),
+        ({"kind": "best_worst"}, "best-worst of 4", "best-worst screens of 4"),
+    ],
+)
+def test_questions_in_words(settings, name, plural):
+    question = settle_question(**settings)
+    assert (question.name, question.plural) == (name, plural)
+    assert settle_question(name) == question
 
 
 def test_mixtures_are_no_question():

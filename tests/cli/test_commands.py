@@ -118,6 +118,38 @@ def test_simulate_is_the_same_for_the_same_seed(tercet, folder):
     assert 0.02 < tc.metrics.triplet_error(points, simulated) < 0.25  # noise of 0.3
 
 
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        (["--kind", "odd-one-out"], "1 of 3"),
+        (["--kind", "3of9"], "3 of 9"),
+        (["--kind", "nearest", "--shown", 5, "--chosen", 2, "--ranked"], "ranked 2 of 5"),
+        (["--kind", "ranking"], "ranking of 4"),
+        (["--kind", "most-central"], "farthest of 3"),
+        (["--kind", "best-worst"], "nearest and farthest of 4"),
+        (["--kind", "quadruplet"], "1 of 2"),
+    ],
+)
+def test_simulated_screens_are_read_as_they_were_answered(tercet, folder, kind, form):
+    exact = ["--noise", 0, "--answers", 40, "--observers", 4, "--points", "world.csv"]
+    assert tercet("simulate", "-o", "screens.csv", *kind, *exact, "--quiet") == (0, "", "")
+    found = tc.read_answers(folder / "screens.csv", n_objects=20)
+    found = found if isinstance(found, tc.Choices) else tc.Choices.from_triplets(found)
+    assert (len(found), found.in_words) == (40, form)
+    assert np.unique(found.observers, return_counts=True)[1].tolist() == [10] * 4
+    points = [[float(row["x1"]), float(row["x2"])] for row in table_of(folder / "world.csv")]
+    assert tc.metrics.satisfied(points, found).all()
+
+
+@pytest.mark.slow
+def test_simulated_people_agree_as_told(tercet, folder):
+    code, _, said = tercet("simulate", "-o", "agree.csv", "--agreement", "74%", "--points", "w.csv")
+    assert code == 0
+    sigma = float(re.search(r"σ = ([\d.]+), at which two people agree in 74 %", said)[1])
+    points = [[float(row["x1"]), float(row["x2"])] for row in table_of(folder / "w.csv")]
+    assert tc.simulate.expected_agreement(points, noise=sigma) == pytest.approx(0.74, abs=0.01)
+
+
 def table_of(path):
     return table(path.read_text())
 
@@ -539,6 +571,10 @@ def test_datasets(tercet, folder):
         (["simulate", "-o", "x.csv", "--objects", 2], "at least 3 objects"),
         (["simulate", "-o", "x.csv", "--shape", "line", "--dim", 2], "has 1 dimension"),
         (["simulate", "-o", "."], "is a folder"),
+        (["simulate", "-o", "x.csv", "--kind", "odd"], "kind must be one of"),
+        (["simulate", "-o", "x.csv", "--kind", "3of9", "--objects", 9], "is about 10 objects"),
+        (["simulate", "-o", "x.csv", "--noise", 1, "--agreement", ".7"], "either --noise or"),
+        (["simulate", "-o", "x.csv", "--agreement", ".4"], "must be above 0.5"),
         (["datasets", "nope"], "there is no data set 'nope'"),
         (["datasets", "-o", "x.csv"], "give the NAME of a data set"),
         (["datasets", "breast_cancer", "--which", "test"], "has only one part"),

@@ -251,6 +251,8 @@ SEEDED = {
     "answers_from_model": lambda seed, _: simulate.answers_from_model(
         tc.STE(2).model(), POINTS, ROWS, random_state=seed
     ),
+    "random_questions": lambda seed, _: simulate.random_questions(5, 3, random_state=seed),
+    "choices": lambda seed, _: simulate.choices(POINTS, 5, noise=0.3, random_state=seed),
     "noisy_triplets": lambda seed, _: simulate.noisy_triplets(POINTS, 5, random_state=seed),
     "perception_functions": lambda seed, _: simulate.perception_functions(
         2, np.linspace(0, 1, 5), lengthscale=1.0, random_state=seed

@@ -14,7 +14,7 @@ from tercet.errors import InputError
 from tercet.estimators import CKL, SOE, STE
 from tercet.metrics import satisfied
 from tercet.posterior import Posterior
-from tercet.simulate.questions import Question, question_of, settle_question
+from tercet.simulate.asking import Question, question_of, settle_question
 from tercet.uses.plan import AnswerPlan, Needed, PlanRow, plan_answers, plan_kinds
 from tercet.uses.plan.curve import crossing, fewest_worlds, needed_answers
 from tercet.uses.plan.worlds import MEASURES, answers_in, best_agreement, drawn_world, made_world

@@ -322,7 +322,7 @@ def add_question(parser: argparse.ArgumentParser, kind: Any, default: str, *, ma
         "--kind",
         type=kind,
         metavar="KIND,…" if many else "KIND",
-        help="what is asked: triplet, quadruplet, odd-one-out, most-central, nearest (3 of 9: also "
+        help="what is asked: triplet, quadruplet, odd-one-out, most-central, nearest (or such as "
         f"3of9), ranking or best-worst{several_kinds} (default: {default})",
     )
     parser.add_argument(

@@ -159,10 +159,10 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None and options.plot.suffix.lower() not in PICTURES:
         raise InputError(f"{options.plot} must end in one of {', '.join(PICTURES)}.")
     asked: list[str] = options.kind or []
+    sizes = {"shown": options.shown, "chosen": options.chosen, "ranked": options.ranked}
+    if len(asked) > 1 and any(sizes.values()):
+        raise InputError("of several kinds, --kind tells the sizes: such as 3of9,ranking-of-5.")
     settings: dict[str, Any] = {
-        "shown": options.shown,
-        "chosen": options.chosen,
-        "ranked": options.ranked,
         "noise": options.noise,
         "agreement": options.agreement,
         "lapse": options.lapse,
@@ -179,7 +179,7 @@ def run(options: argparse.Namespace) -> int:
     found: AnswerPlan | KindPlans
     if len(asked) < 2:
         kind = asked[0] if asked else None
-        found = plan_answers(options.objects, options.dim, kind=kind, **settings)
+        found = plan_answers(options.objects, options.dim, kind=kind, **sizes, **settings)
         plans: Sequence[AnswerPlan] = [found]
         rows = [row._asdict() for row in found.rows]
     else:

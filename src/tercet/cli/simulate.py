@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.errors import InputError
     from tercet.io import write_triplets
     from tercet.simulate import answer, choices, noise_for_agreement, random_comparisons
-    from tercet.simulate.questions import settle_question
+    from tercet.simulate.asking import settle_question
 
     question = settle_question(
         options.kind or "triplet", options.shown, options.chosen, options.ranked

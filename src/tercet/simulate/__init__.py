@@ -3,15 +3,16 @@
 ``random_state`` is always None, an int or a ``numpy.random.Generator``.
 """
 
-from tercet.simulate.agreement import (
+from tercet.simulate.agreeing import (
     expected_agreement,
     noise_for_agreement,
     scale_for_agreement,
 )
-from tercet.simulate.comparisons import (
+from tercet.simulate.asking import random_questions
+from tercet.simulate.noisy import (
     MIXTURE_MEANS as MIXTURE_MEANS,
 )
-from tercet.simulate.comparisons import (
+from tercet.simulate.noisy import (
     all_comparisons,
     answer,
     answers_from_model,
@@ -26,7 +27,6 @@ from tercet.simulate.perception import (
     perception_functions,
     pinned_kernel,
 )
-from tercet.simulate.questions import random_questions
 from tercet.simulate.screens import choices, choices_from_model
 
 __all__ = [

@@ -10,7 +10,7 @@ from tercet.arrays import Floats
 from tercet.errors import InputError
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
-from tercet.simulate.comparisons import answer, random_comparisons
+from tercet.simulate.noisy import answer, random_comparisons
 
 __all__ = ["mean_perception", "observers", "perception_functions", "pinned_kernel"]
 

@@ -13,9 +13,9 @@ from tercet.arrays import Floats, Index
 from tercet.errors import InputError
 from tercet.models.base import Model
 from tercet.running.provenance import Seed, as_generator
-from tercet.simulate.agreement import noise_for_agreement, scale_for_agreement
+from tercet.simulate.agreeing import noise_for_agreement, scale_for_agreement
+from tercet.simulate.asking import Question, random_questions, settle_question
 from tercet.simulate.people import People, people_who, squared_lengths
-from tercet.simulate.questions import Question, random_questions, settle_question
 
 __all__ = ["answered", "check_distances", "choices", "choices_from_model"]
 
@@ -48,8 +48,9 @@ def choices(
     kind : str
         "triplet": which of two objects is nearer to an anchor. "quadruplet": which of two pairs is
         the nearer one. "odd_one_out" and "most_central": which of three objects is it. "nearest":
-        the k of m objects that are nearest to an anchor; "3 of 9" says it in short. "ranking": all
-        objects shown, by nearness to the anchor. "best_worst": the nearest and the farthest one.
+        the k of m objects that are nearest to an anchor; "3 of 9" says it in short. "ranking", or
+        such as "ranking of 5": all objects shown, by nearness to the anchor. "best_worst", or
+        "best-worst of 5": the nearest and the farthest one.
     shown : int, optional
         Objects shown with an anchor: by default 9 for "nearest", else 4.
     chosen : int, optional
@@ -87,7 +88,7 @@ def choices(
     >>> tc.simulate.choices(points, 100, "odd_one_out", noise=0.3, random_state=0)
     Choices(100 choices of 12 objects, 1 of 3)
     >>> tc.simulate.choices(points, 40, "3 of 9", agreement=0.3, observers=4, random_state=0)
-    Choices(40 choices of 12 objects by 4 observers, 3 of 9)
+    Choices(40 choices of 12 objects, 4 observers, 3 of 9)
     """
     question = settle_question(kind, shown, chosen, ranked)
     positions = np.asarray(points, dtype=np.float64)

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from sklearn.isotonic import isotonic_regression
 
 from tercet.arrays import Floats
-from tercet.simulate.questions import Question
+from tercet.simulate.asking import Question
 from tercet.tables import Table, json_ready
 from tercet.text import wrap
 from tercet.uses.plan.worlds import MEASURES

@@ -21,8 +21,9 @@ from tercet.ensemble import Ensemble
 from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, in_order, progress_bar
+from tercet.simulate.asking import Question
 from tercet.uses.plan.curve import AnswerPlan, Needed, PlanRow, crossing, needed_answers
-from tercet.uses.plan.settings import Asked, Setting, bits_of, check_steps, settle
+from tercet.uses.plan.experiment import Asked, Setting, bits_of, check_steps, settle
 from tercet.uses.plan.worlds import (
     MEASURES,
     SimulatedWorld,
@@ -40,7 +41,7 @@ def plan_answers(
     n_objects: int | None = None,
     n_components: int | None = None,
     *,
-    kind: str | None = None,
+    kind: str | Question | None = None,
     shown: int | None = None,
     chosen: int | None = None,
     ranked: bool = False,

@@ -25,8 +25,8 @@ from tercet.simulate import (
     random_comparisons,
     random_questions,
 )
+from tercet.simulate.asking import Question
 from tercet.simulate.people import People, squared_lengths
-from tercet.simulate.questions import Question
 
 __all__ = [
     "LEVEL",

@@ -17,8 +17,8 @@ from tercet.errors import InputError
 from tercet.makers import QUICK
 from tercet.posterior import DistancePrior, Posterior
 from tercet.running.memory import need_memory
-from tercet.simulate.agreement import how_many_questions, noise_for_agreement
-from tercet.simulate.questions import Question, question_of, settle_question
+from tercet.simulate.agreeing import how_many_questions, noise_for_agreement
+from tercet.simulate.asking import Question, check_size, question_of, settle_question
 from tercet.uses.plan.curve import fewest_worlds
 from tercet.uses.plan.worlds import SHAPES, TRIPLET, points_of
 
@@ -85,11 +85,7 @@ def settle(
         question = _settle_asked(asked, None)
         if agreement is not None:
             noise = _noise_of(agreement, question, d, shape, lapse)
-    if question.n_objects > n:
-        raise InputError(
-            f"a question of the kind {question.name!r} is about {question.n_objects} objects, and "
-            f"there are only {n}. Show fewer."
-        )
+    check_size(question, n)
     need_memory(
         6 * n**2,
         f"All comparisons of one anchor among {n} objects, which a plan uses,",

@@ -19,8 +19,8 @@ from tercet.arrays import Floats
 from tercet.errors import InputError
 from tercet.kinds import UNORDERED
 from tercet.models.base import Model
+from tercet.simulate.asking import Question, random_questions, settle_question
 from tercet.simulate.people import People, people_who, squared_lengths
-from tercet.simulate.questions import Question, random_questions, settle_question
 
 __all__ = [
     "check_agreement",

@@ -20,7 +20,7 @@ from tercet.metrics import squared_distances
 from tercet.models import ANY_PROBABILITY
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
-from tercet.simulate.agreement import noise_for_agreement
+from tercet.simulate.agreeing import noise_for_agreement
 from tercet.simulate.people import check_share, people_who
 from tercet.simulate.screens import answered, check_distances
 

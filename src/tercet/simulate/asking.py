@@ -17,7 +17,7 @@ from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
 
-__all__ = ["KINDS", "Question", "question_of", "random_questions", "settle_question"]
+__all__ = ["KINDS", "Question", "check_size", "question_of", "random_questions", "settle_question"]
 
 # The kinds, and how many objects are shown with an anchor and chosen unless told: None where the
 # question has no anchor, or where nothing is to be told.
@@ -31,7 +31,8 @@ KINDS: dict[str, tuple[int | None, int | None]] = {
     "best_worst": (4, None),
 }
 TRIANGLES = ("odd_one_out", "most_central")
-_SHORT = re.compile(r"(\d+)\s*[ _-]?of[ _-]?\s*(\d+)")  # "3 of 9"
+# "3 of 9", "ranked 3 of 9", "ranking of 5"
+_SHORT = re.compile(r"(ranked_)?(\d+)_?of_?(\d+)|(ranking|best_worst)_of_(\d+)")
 
 
 class Question(NamedTuple):
@@ -75,7 +76,7 @@ class Question(NamedTuple):
     def name(self) -> str:
         """In short, such as "odd one out" or "3 of 9"."""
         if self.kind == "nearest":
-            return f"{self.chosen} of {self.shown}" + (" in order" if self.ranked else "")
+            return f"{'ranked ' * self.ranked}{self.chosen} of {self.shown}"
         if self.kind in ("ranking", "best_worst"):
             return f"{self.kind.replace('_', '-')} of {self.shown}"
         return self.kind.replace("_", " ")
@@ -89,9 +90,8 @@ class Question(NamedTuple):
             return f"rankings of {self.shown}"
         if self.kind == "best_worst":
             return f"best-worst screens of {self.shown}"
-        if self.ranked:
-            return f"ranked {self.chosen}-of-{self.shown} screens"
-        return f"{self.name.replace(' ', '-')} screens"
+        ranked = "ranked " * self.ranked
+        return f"{ranked}{self.name.removeprefix(ranked).replace(' ', '-')} screens"
 
 
 def settle_question(
@@ -100,12 +100,15 @@ def settle_question(
     """The question that these settings describe; see `tercet.simulate.choices`."""
     if isinstance(kind, Question):
         return kind
-    word = kind.strip().lower() if isinstance(kind, str) else ""
+    word = re.sub(r"[\s_-]+", "_", kind.strip().lower()) if isinstance(kind, str) else ""
     if short := _SHORT.fullmatch(word):
         if shown is not None or chosen is not None:
             raise InputError(f"kind={kind!r} says how many are shown and chosen; leave those out.")
-        word, chosen, shown = "nearest", int(short[1]), int(short[2])
-    word = re.sub("[ -]", "_", word)
+        if short[4]:
+            word, shown = short[4], int(short[5])
+        else:
+            word, chosen, shown = "nearest", int(short[2]), int(short[3])
+            ranked = ranked or short[1] is not None
     if word not in KINDS:
         raise InputError(
             f"kind must be one of {', '.join(map(repr, KINDS))}, or such as '3 of 9', got {kind!r}."
@@ -137,6 +140,15 @@ def settle_question(
             f"shown, got {chosen!r}."
         )
     return Question(word, int(shown), int(chosen), bool(ranked) and chosen > 1)
+
+
+def check_size(question: Question, n: int) -> None:
+    """Raise unless there are enough objects for such a question."""
+    if n < question.n_objects:
+        raise InputError(
+            f"a question of the kind {question.name!r} is about {question.n_objects} objects, and "
+            f"there are only {n}. Show fewer."
+        )
 
 
 def _is_whole(value: Any) -> bool:
@@ -172,11 +184,7 @@ def random_questions(
     if not _is_whole(m) or m < 1:
         raise InputError(f"the number of questions must be a whole number from 1, got {m!r}.")
     size, k = question.n_objects, question.chosen
-    if n < size:
-        raise InputError(
-            f"a question of the kind {question.name!r} is about {size} objects, and there are only "
-            f"{n}. Show fewer."
-        )
+    check_size(question, n)
     need_memory(8 * m * (size + question.n_alternatives), f"{m} questions", "ask for fewer")
     rows = _draw_rows(n, m, size, as_generator(random_state))
     first, rest = rows[:, 0], rows[:, 1:]

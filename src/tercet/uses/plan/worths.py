@@ -8,6 +8,7 @@ from typing import Any
 
 from tercet.errors import InputError
 from tercet.running.provenance import Seed, entropy_of
+from tercet.simulate.asking import check_size, settle_question
 from tercet.tables import Table
 from tercet.text import wrap
 from tercet.uses.plan.curve import WIDTH, AnswerPlan, caution_of, grouped, rounded
@@ -89,7 +90,8 @@ def plan_kinds(
     ----------
     n_objects, n_components : int, optional
     kinds : sequence of str
-        What is asked, as in `tercet.simulate.choices`; the first is what others are compared with.
+        What is asked, as in `tercet.simulate.choices`, with the sizes: "3 of 9", "ranking of 5".
+        The first is what others are compared with.
     noise : float, optional
     agreement : float, optional
         How often two people give the same answer to a question of the first kind.
@@ -101,14 +103,19 @@ def plan_kinds(
         raise InputError(
             f"kinds must be a list, such as ['triplet', 'odd_one_out'], got {kinds!r}."
         )
+    questions = [settle_question(kind) for kind in kinds]  # all, before the work starts
+    n = getattr(settings.get("like"), "n_objects", n_objects)
+    for question in questions:
+        if n is not None:
+            check_size(question, n)
     entropy = entropy_of(random_state)
     plans: list[AnswerPlan] = []
-    for kind in kinds:
+    for question in questions:
         plans += [
             plan_answers(
                 n_objects,
                 n_components,
-                kind=kind,
+                kind=question,
                 noise=plans[0].noise if plans else noise,
                 agreement=None if plans else agreement,
                 random_state=entropy,
