@@ -329,7 +329,7 @@ def test_cannot_tell_is_left_out_or_compared():
     found = tc.score_embedding(POINTS, some, temperature=1.0)
     expected = tc.score_embedding(POINTS, ODD[told], temperature=1.0)
     assert found.log_loss == pytest.approx(expected.log_loss)
-    assert (found.n_left_out, found.n_answers) == (100, 300)
+    assert (found.n_cannot_tell, found.n_answers) == (100, 300)
     assert "100 times “cannot tell”" in str(found)
     asked = np.unique(np.sort(shown(300, 4), axis=1), axis=0)
     one = tc.Choices.odd_one_out(asked, cannot_tell=np.arange(len(asked)) % 2 == 0)

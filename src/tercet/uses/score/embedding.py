@@ -76,7 +76,7 @@ class Score:
     unit : str
         What was resampled: "observer", or "screen" or "comparison", all answers to one question.
     n_answers, n_units : int
-    n_left_out : int
+    n_cannot_tell : int
         Answers "cannot tell", which are not scored: an embedding does not say when they are given.
         What people choose if they can tell does not depend on them (Davidson 1970).
     level : float
@@ -99,7 +99,7 @@ class Score:
     how: str
     unit: str
     n_answers: int
-    n_left_out: int
+    n_cannot_tell: int
     n_units: int
     level: float
     ceiling: NoiseCeiling | str
@@ -115,8 +115,8 @@ class Score:
         ]
         if self.chance < RARELY:
             said += [f"Of the comparisons within them, {percent(self.in_order)} are right."]
-        if self.n_left_out:
-            said += [f"Left out: {self.n_left_out} times “cannot tell”."]
+        if self.n_cannot_tell:
+            said += [f"Left out: {self.n_cannot_tell} times “cannot tell”."]
         return "\n".join([*said, self.context])
 
     @property
@@ -162,7 +162,7 @@ class Score:
             "temperature": self.temperature,
             "temperature_from": self.how,
             "n_answers": self.n_answers,
-            "n_left_out": self.n_left_out,
+            "n_cannot_tell": self.n_cannot_tell,
             "unit": self.unit,
             "n_units": self.n_units,
             **ceiling_dict(self.ceiling),
@@ -231,9 +231,9 @@ def score_embedding(
     if temperature is not None:
         POSITIVE.check("temperature", temperature)
     points, given = match_rows(X, answers, names)
-    n_left_out = 0
+    n_cannot_tell = 0
     if isinstance(given, Choices) and given.may_tie.any():
-        n_left_out, given = int(given.tied.sum()), given.without_ties()
+        n_cannot_tell, given = int(given.tied.sum()), given.without_ties()
         if not len(given):
             raise InputError("nobody could tell: there is no answer to score.")
     table = _table_of(points, given, similarity)
@@ -263,7 +263,7 @@ def score_embedding(
         how,
         unit,
         given.n_answers,
-        n_left_out,
+        n_cannot_tell,
         len(sizes),
         level,
         ceiling_between(given if repeats is None else as_answers(repeats)),
