@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tercet.uses.certainty import certainty, nearest_neighbours
     from tercet.uses.compare import compare_models, lack_of_fit
     from tercet.uses.dimension import estimate_dimension
-    from tercet.uses.plan import plan_answers
+    from tercet.uses.plan import plan_answers, plan_kinds
     from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
     from tercet.uses.score import agreement, score_embedding
@@ -80,6 +80,7 @@ _HOMES = {
     "open_triplets": "io",
     "perceptual_scale": "uses.scale",
     "plan_answers": "uses.plan",
+    "plan_kinds": "uses.plan",
     "plots": "",
     "predict_held_out": "held_out",
     "read_answers": "io",
@@ -135,6 +136,7 @@ __all__ = [
     "open_triplets",
     "perceptual_scale",
     "plan_answers",
+    "plan_kinds",
     "plots",
     "predict_held_out",
     "read_answers",

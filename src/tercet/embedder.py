@@ -60,11 +60,11 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
     reason_ : str
         Why the optimiser stopped, in words.
     n_objects_ : int
-    classes_ : array([-1, 1])
-        The answers "far" and "near", in the order of `predict_proba`.
     tie_ : float
         The odds of "cannot tell" against the geometric mean of the alternatives'; only if that is
         among the answers.
+    classes_ : array([-1, 1])
+        The answers "far" and "near", in the order of `predict_proba`.
     """
 
     def __init__(
@@ -335,6 +335,8 @@ def problem_of(answers: Answers, *, use_edges: bool | None = None, sides: int = 
     if isinstance(answers, Triplets):
         return build_problem(answers.array, n, weights, use_edges=use_edges)
     shown, bonus = (answers.positions, np.zeros(2 + sides)) if sides else (None, NO_BONUS)
+    if shown is not None:
+        shown = np.where(shown < sides, shown, -1)
     return build_choice_problem(
         answers.pairs, answers.cuts, answers.kinds, answers.n_chosen, n, weights, shown, bonus
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.answers.choices import Choices, as_answers
+from tercet.answers.choices import as_answers
 from tercet.answers.either import Answers
 from tercet.arrays import Floats
 from tercet.embedder import Embedder, problem_of
@@ -16,7 +16,7 @@ from tercet.engine.kernels import add_edges, code_of
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.models import Model
-from tercet.uncertainty import bonus_by_draw, constants_by_draw, places_of
+from tercet.uncertainty import bonus_by_draw, check_ties, constants_by_draw
 
 __all__ = ["log_likelihood", "log_likelihood_gradient"]
 
@@ -40,9 +40,9 @@ def log_likelihood(
     model : estimator, such as ``STE()`` or ``Shepard(gamma=2)``
         A model with probabilities; only its parameters matter, it need not be fitted.
     parameters : mapping of str to number or (S,) array, optional
-        What ``Ensemble.parameters`` has: parameters that replace the model's or differ between
-        maps; "lapse", the share of answers given at random; "tie", the odds of "cannot tell"; and
-        "bias_0", "bias_1", …, the log-odds of the positions.
+        Parameters that replace the model's or differ between maps, and "lapse", the share of
+        answers given at random, "tie", the odds of "cannot tell", and "bias_0", "bias_1", …, the
+        log-odds of positions: what ``Ensemble.parameters`` has.
 
     Returns
     -------
@@ -90,16 +90,14 @@ def log_likelihood_gradient(
     known, maps, drawn = ensemble.model, ensemble.draws, ensemble.parameters
     assert known is not None
     count, _, d = maps.shape
-    if isinstance(given, Choices):
-        places_of(given, drawn)  # raises if a tie is possible and its odds are unknown
     bonus = bonus_by_draw(drawn, count)
     problem = problem_of(given, use_edges=True, sides=bonus.shape[1] - 2)
     constants = np.broadcast_to(constants_by_draw(known, d, drawn), (count, 2))
     lapse = drawn.get("lapse", np.zeros(count))
     values, gradients = np.empty(count), np.zeros(maps.shape)
     for s, (p, q) in enumerate(constants):
-        at = code_of(known), p, q, lapse[s], bonus[s], problem
-        values[s] = -add_edges(*at, maps[s].copy(), gradients[s])[0]
+        X_s, by_X = maps[s].copy(), gradients[s]
+        values[s] = -add_edges(code_of(known), p, q, lapse[s], bonus[s], problem, X_s, by_X)[0]
     np.negative(gradients, out=gradients)
     return (float(values[0]), gradients[0]) if is_one else (values, gradients)
 
@@ -114,6 +112,7 @@ def _prepare(
     maps, is_one = _as_maps(X)
     given = as_answers(answers, maps.shape[1])
     drawn = _check_parameters(parameters, len(maps))
+    check_ties(given, drawn)
     ensemble = Ensemble(maps, model=_model_of(model), parameters=drawn, names=given.names)
     return ensemble, given, is_one
 

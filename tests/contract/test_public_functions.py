@@ -110,6 +110,15 @@ TAKERS = {
     "plan_answers": lambda given, _: tc.plan_answers(
         like=given, maker=bootstrap(), answers=[20, 40], repeats=6, n_jobs=1, random_state=0
     ),
+    "plan_kinds": lambda given, _: tc.plan_kinds(
+        kinds=["triplet", "odd_one_out"],
+        like=given,
+        maker=bootstrap(),
+        answers=[20, 40],
+        repeats=6,
+        n_jobs=1,
+        random_state=0,
+    ),
     "plots": lambda given, made: (
         plots.plot_shepard(made, given),
         plots.plot_uncertainty(made, given),
@@ -132,7 +141,15 @@ TAKERS = {
     "write_triplets": lambda given, _: tc.write_triplets(given, "out.csv"),
 }
 ON_A_LINE = {"perceptual_scale"}
-OPTIONAL = {"Ensemble", "certainty", "plan_answers", "plots", "simulate", "suggest"}  # of None
+OPTIONAL = {
+    "Ensemble",
+    "certainty",
+    "plan_answers",
+    "plan_kinds",
+    "plots",
+    "simulate",
+    "suggest",
+}  # of None
 
 FORMS = {"list": lambda rows: rows.tolist(), "array": np.asarray, "Triplets": tc.Triplets}
 GARBAGE = {

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tercet.accelerator.lists import Group, choice_loss
+from tercet.accelerator.lists import Group, choice_loss, with_bonus
 from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.engine.problem import Index
 from tercet.engine.starts import count_alternatives
@@ -49,6 +49,7 @@ class Listed(NamedTuple):
 
     pairs: jax.Array
     weights: jax.Array  # (m,)
+    places: jax.Array | None = None  # (size, m), if sides matter
 
 
 class Comparisons(NamedTuple):
@@ -61,6 +62,7 @@ class Comparisons(NamedTuple):
     rows: jax.Array
     weights: jax.Array | None  # (m,)
     lists: tuple[Listed, ...] = ()  # in the order of the shape's groups
+    bonus: jax.Array | None = None  # (2 + positions,) if some choices have ties or sides
 
 
 class Loss(NamedTuple):
@@ -133,14 +135,17 @@ def _evaluate(
 
 
 def _evaluate_list(
-    loss: Loss, group: Group, squared: jax.Array, weights: jax.Array
+    loss: Loss, group: Group, own: Listed, bonus: jax.Array | None, squared: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """Sum of the losses in float64, and the derivatives by squared distances (size, m)."""
     p, q = (jnp.asarray(c, squared.dtype) for c in (loss.p, loss.q))
-    value, pull_back = jax.vjp(
-        lambda x: choice_loss(group, log_similarity(loss.code, p, q, x)), squared
-    )
-    w = weights.astype(squared.dtype)
+
+    def losses(x: jax.Array) -> jax.Array:
+        log_s = log_similarity(loss.code, p, q, x)
+        return choice_loss(group, with_bonus(group, log_s, own.places, bonus))
+
+    value, pull_back = jax.vjp(losses, squared)
+    w = own.weights.astype(squared.dtype)
     return jnp.sum(w * value, dtype=jnp.float64), pull_back(w)[0]
 
 
@@ -153,7 +158,8 @@ def _matrix_form(
     value, d_near, d_far = _evaluate(loss, _get(D, near), _get(D, far), comparisons.weights)
     pairs, slopes = [near, far], [d_near, d_far]
     for group, own in zip(groups, comparisons.lists, strict=True):
-        more, by_squared = _evaluate_list(loss, group, _get(D, own.pairs[0]), own.weights)
+        squared = _get(D, own.pairs[0])
+        more, by_squared = _evaluate_list(loss, group, own, comparisons.bonus, squared)
         value += more
         pairs.append(own.pairs.ravel())
         slopes.append(by_squared.ravel())
@@ -198,7 +204,7 @@ def _row_form(
     for group, own in zip(groups, comparisons.lists, strict=True):
         apart = _get(X, own.pairs[0]) - _get(X, own.pairs[1])
         squared = jnp.sum(apart * apart, axis=2)
-        more, by_squared = _evaluate_list(loss, group, squared, own.weights)
+        more, by_squared = _evaluate_list(loss, group, own, comparisons.bonus, squared)
         value += more
         pull = (2.0 * by_squared[:, :, None] * apart).reshape(-1, X.shape[1])
         rows += [end.ravel() for end in own.pairs]

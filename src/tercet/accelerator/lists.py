@@ -2,7 +2,8 @@
 
 Choices of one kind and size are evaluated together. Their log-similarities u have the alternatives
 along the first axis, the chosen ones first, so that what all choices have at one place is
-contiguous in memory; any axes may follow.
+contiguous in memory; any axes may follow. Where "cannot tell" is an outcome, the logarithm of its
+odds follows the alternatives.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from numpy.typing import NDArray
 
-from tercet.answers.choices import FARTHEST, ORDERED, UNORDERED
 from tercet.arrays import Floats
-from tercet.engine.problem import Lists
-from tercet.models.luce import EARLY, count_outcomes, integral_nodes
+from tercet.engine.problem import UNKNOWN, Lists
+from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
+from tercet.models.luce import EARLY, TIE, allows_tie, count_outcomes, integral_nodes, sign_of
 
 # Chosen alternatives up to which a program visits all subsets of them; above, it integrates.
 MOST_SUBSETS = 4
@@ -30,17 +31,28 @@ class Group(NamedTuple):
     kind: int  # ORDERED, UNORDERED, …
     chosen: int  # how many
     size: int  # number of alternatives
+    sides: bool = False  # whether the odds of an alternative depend on where it was shown
+
+    @property
+    def ties(self) -> bool:
+        """Whether "cannot tell" is an outcome."""
+        return bool(allows_tie(self.kind))
+
+    @property
+    def sign(self) -> float:
+        """1, or -1 if dissimilar pairs are chosen first."""
+        return float(sign_of(self.kind))
 
     @property
     def chance(self) -> float:
         """Probability of an outcome if all are equally likely."""
-        return 1.0 / float(count_outcomes(*self))
+        return 1.0 / float(count_outcomes(self.kind, self.chosen, self.size))
 
     @property
     def work(self) -> float:
         """How many comparisons need about as much memory as one choice."""
         subsets = self.kind == UNORDERED and self.chosen <= MOST_SUBSETS
-        return 0.5 * (self.size + (1 << self.chosen if subsets else 0))
+        return 0.5 * (self.size + self.ties + (1 << self.chosen if subsets else 0))
 
 
 class Part(NamedTuple):
@@ -49,6 +61,7 @@ class Part(NamedTuple):
     group: Group
     edges: NDArray[np.int64]  # (size, count) edge numbers
     weights: Floats  # (count,)
+    places: NDArray[np.int64] | None  # (size, count) see `Lists`; None if sides do not matter
 
 
 def parts_of(lists: Lists) -> list[Part]:
@@ -56,14 +69,21 @@ def parts_of(lists: Lists) -> list[Part]:
     keys = np.stack([lists.kinds, lists.chosen, np.diff(lists.cuts)], axis=1)
     starts = np.flatnonzero(np.any(keys[1:] != keys[:-1], axis=1)) + 1
     spans = zip([0, *starts], [*starts, len(keys)], strict=True) if len(keys) else ()
-    return [
-        Part(
-            (group := Group(*keys[a].tolist())),
-            lists.edges[lists.cuts[a] : lists.cuts[b]].astype(np.int64).reshape(-1, group.size).T,
-            lists.weights[a:b],
-        )
-        for a, b in spans
-    ]
+    return [_part(lists, a, b) for a, b in spans]
+
+
+def _part(lists: Lists, first: int, last: int) -> Part:
+    """The choices of one group: all from the first up to the last."""
+    kind, chosen = int(lists.kinds[first]), int(lists.chosen[first])
+    size = int(lists.cuts[first + 1] - lists.cuts[first])
+    sides = len(lists.places) > 0 and kind != BEST_WORST
+    span = slice(lists.cuts[first], lists.cuts[last])
+    return Part(
+        Group(kind, chosen, size, sides),
+        lists.edges[span].astype(np.int64).reshape(-1, size).T,
+        lists.weights[first:last],
+        lists.places[span].reshape(-1, size).T if sides else None,
+    )
 
 
 def work_of(parts: list[Part]) -> Floats:
@@ -84,6 +104,35 @@ def mixed_with_lapses(
     return -jnp.log(mixed), (1.0 - lapse) * probability / mixed, (probability - chance) / mixed
 
 
+def with_bonus(group: Group, log_s: jax.Array, places: Any, bonus: Any) -> jax.Array:
+    """The numbers u of `choice_loss`, given log-similarities (size, ...).
+
+    ``places`` (size, count) and ``bonus`` (2 + positions, ...) are those of `Lists`.
+    """
+    if group.sides:
+        log_s = log_s + group.sign * bonus[places].astype(log_s.dtype)
+    if group.ties:
+        tie = jnp.broadcast_to(bonus[TIE].astype(log_s.dtype), (1, *log_s.shape[1:]))
+        log_s = jnp.concatenate([log_s, tie])
+    return log_s
+
+
+def sum_by_bonus(group: Group, slopes: jax.Array, places: Any, count: int) -> jax.Array:
+    """Sums (count, C) over all choices of their slopes by the bonus, in double precision.
+
+    ``slopes`` (size, choices, C) are those by the numbers of `with_bonus`. There are no concurrent
+    updates, so that the order of the sums is fixed.
+    """
+    sums = jnp.zeros((count, slopes.shape[2]), jnp.float64)
+    if group.ties:
+        sums = sums.at[TIE].set(jnp.sum(slopes[-1], axis=0, dtype=jnp.float64))
+    if group.sides:
+        here = places[..., None] == jnp.arange(UNKNOWN + 1, count)[:, None, None, None]
+        by_place = jnp.where(here, group.sign * slopes[: group.size], 0.0)
+        sums = sums.at[UNKNOWN + 1 :].set(jnp.sum(by_place, axis=(1, 2), dtype=jnp.float64))
+    return sums
+
+
 def loss_and_slopes(group: Group, u: jax.Array) -> tuple[jax.Array, jax.Array]:
     """-log probability (...) of choices given log-similarities u (size, ...), and slopes by u."""
     loss, pull_back = jax.vjp(lambda v: choice_loss(group, v), u)
@@ -91,7 +140,13 @@ def loss_and_slopes(group: Group, u: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def choice_loss(group: Group, u: jax.Array) -> jax.Array:
-    """-log probability (...) of choices, given log-similarities u (size, ...)."""
+    """-log probability (...) of choices, given log-similarities u (size, ...).
+
+    If "cannot tell" is an outcome, u is (size + 1, ...), the logarithm of its odds against the
+    geometric mean the last.
+    """
+    if group.ties:
+        return _one_or_tie(group, u)
     if group.kind == ORDERED:
         return _ordered(group.chosen, u)
     if group.kind == UNORDERED:
@@ -109,6 +164,13 @@ def _ordered(chosen: int, u: jax.Array) -> jax.Array:
         rest = jnp.logaddexp(rest, u[r + 1])
         loss += jax.nn.softplus(rest - u[r])
     return loss
+
+
+def _one_or_tie(group: Group, u: jax.Array) -> jax.Array:
+    """The first alternative, or a tie if none is chosen."""
+    odds = group.sign * u[:-1]
+    tie = u[-1:] + jnp.mean(odds, axis=0)
+    return _ordered(1, jnp.concatenate([odds, tie] if group.chosen else [tie, odds]))
 
 
 def _subsets(chosen: int, u: jax.Array) -> jax.Array:

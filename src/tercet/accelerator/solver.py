@@ -202,7 +202,11 @@ def load_batch(
         lists.append(sent)
         lightest = np.where(by_choice > 0.0, by_choice, np.inf).min(axis=1, initial=np.inf)
         least, first = np.minimum(least, lightest), first + count
-    return Batch(shape, comparisons._replace(lists=tuple(lists)), np.asarray(least), at_once)
+    comparisons = comparisons._replace(lists=tuple(lists))
+    if any(group.ties or group.sides for group in shape.groups):
+        bonus = problem.lists.bonus
+        comparisons = comparisons._replace(bonus=jnp.tile(bonus, (len(subsets), 1)))
+    return Batch(shape, comparisons, np.asarray(least), at_once)
 
 
 def _arranged(first: NDArray[np.int32], shape: Shape) -> tuple[Rows, NDArray[np.int32]]:
@@ -243,12 +247,17 @@ def _load_list(
     for s, (found, times) in enumerate(counted):
         index[s, : len(found)] = found
         weights[s, : len(found)] = of_one[found] * times
-    return Listed(_choose_pairs(pairs[:, :, order], index), jnp.asarray(weights)), weights
+    places = None
+    if part.places is not None:
+        places = _choose_columns(part.places[:, order].astype(np.int32), index)
+    chosen = _choose_columns(pairs[:, :, order], index)
+    return Listed(chosen, jnp.asarray(weights), places), weights
 
 
 @jax.jit
-def _choose_pairs(pairs: Any, index: Any) -> jax.Array:
-    return jnp.moveaxis(pairs[:, :, index], 2, 0)
+def _choose_columns(values: Any, index: Any) -> jax.Array:
+    """The columns of the subsets, which come first."""
+    return jnp.moveaxis(values[..., index], -2, 0)
 
 
 @jax.jit

@@ -20,12 +20,20 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.accelerator.lists import Group, loss_and_slopes, mixed_with_lapses, parts_of
+from tercet.accelerator.lists import (
+    Group,
+    loss_and_slopes,
+    mixed_with_lapses,
+    parts_of,
+    sum_by_bonus,
+    with_bonus,
+)
 from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.arrays import Floats
 from tercet.engine.constants import ABOVE, BELOW
-from tercet.engine.problem import Problem
-from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, TAIL, TINY
+from tercet.engine.problem import UNKNOWN, Problem
+from tercet.models import luce
+from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, SIDE, TAIL, TIE, TINY
 
 # Objects up to which derivatives by edges are summed per object by a product with the incidence
 # matrix; beyond, by a list of the edges of every object.
@@ -44,7 +52,15 @@ class Form:
     n_components: int
     scale_learned: bool
     dtype: str = "float32"
-    groups: tuple[Group, ...] = ()  # of the choices among more than two alternatives
+    groups: tuple[Group, ...] = ()  # of the choices that are no plain comparisons
+
+    @property
+    def bonuses(self) -> tuple[int | None, ...]:
+        """For each role in theta, its place in the bonus of `Lists`, or None."""
+        sides = [k for k, role in enumerate(self.learned) if role == SIDE]
+        own: dict[int, int] = {k: UNKNOWN + 1 + place for place, k in enumerate(sides)}
+        own |= {k: luce.TIE for k, role in enumerate(self.learned) if role == TIE}
+        return tuple(own.get(k) for k in range(len(self.learned)))
 
     @property
     def by_matrix(self) -> bool:
@@ -62,6 +78,7 @@ class Listed(NamedTuple):
 
     edges: Any  # (size, count) edge numbers
     weights: Any  # (count,)
+    places: Any = None  # (size, count), if sides matter
 
 
 class Data(NamedTuple):
@@ -88,6 +105,7 @@ class Data(NamedTuple):
     scale_mean: Any
     scale_sd: Any
     priors: Any  # (k, 2)
+    bonus: Any  # (2 + positions,) of "cannot tell" and of positions, where they are not in theta
 
 
 def make_data(
@@ -134,7 +152,14 @@ def make_data(
         count_nearer=_counts(is_nearer, weights, nearer).astype(real),
         farther=farther.astype(short),
         count_farther=_counts(is_farther, weights, farther).astype(real),
-        lists=tuple(Listed(part.edges.astype(short), part.weights.astype(real)) for part in parts),
+        lists=tuple(
+            Listed(
+                part.edges.astype(short),
+                part.weights.astype(real),
+                None if part.places is None else part.places.astype(short),
+            )
+            for part in parts
+        ),
         offered=offered.astype(short),
         count_offered=_counts(is_offered, weighed, offered).astype(real),
         incidence=incidence.astype(real),
@@ -146,6 +171,7 @@ def make_data(
         scale_mean=np.float64(scale[0]),
         scale_sd=np.float64(scale[1]),
         priors=np.asarray(priors, dtype=np.float64),
+        bonus=problem.lists.bonus,
     )
 
 
@@ -189,6 +215,7 @@ class _Parts(NamedTuple):
     squares: jax.Array  # (C,) of the shape
     factor: jax.Array  # (C,) of the points, X = factor Y
     weighed: jax.Array  # (C,) sum of squares of the points weighted by the prior's precision
+    bonus: jax.Array  # (2 + positions, C)
 
 
 def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
@@ -199,7 +226,7 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
             lapse = jax.nn.sigmoid(theta[k])
         elif name in (OFFSET, TAIL):
             p = jnp.exp(theta[k])
-        else:
+        elif form.bonuses[k] is None:
             q = jnp.exp(theta[k])
     squares = jnp.sum(Y * Y, axis=(0, 1), dtype=jnp.float64)
     by_precision = _by_precision(data, Y)
@@ -207,7 +234,27 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     square = jnp.exp(2.0 * eta[0]) * form.freedom / squares
     apart = Y[data.first] - Y[data.second]
     lengths = square.astype(Y.dtype) * jnp.sum(apart * apart, axis=1)
-    return _Parts(apart, lengths, theta, p, q, lapse, squares, jnp.sqrt(square), square * weighed)
+    return _Parts(
+        apart,
+        lengths,
+        theta,
+        p,
+        q,
+        lapse,
+        squares,
+        jnp.sqrt(square),
+        square * weighed,
+        _bonus(form, data, theta),
+    )
+
+
+def _bonus(form: Form, data: Data, theta: jax.Array) -> jax.Array:
+    """The bonus (2 + positions, C) at theta, see `Lists`."""
+    rows = [jnp.broadcast_to(own, theta.shape[1:]) for own in data.bonus]
+    for own, place in zip(theta, form.bonuses, strict=True):
+        if place is not None:
+            rows[place] = own
+    return jnp.stack(rows)
 
 
 def _by_precision(data: Data, Y: jax.Array) -> jax.Array:
@@ -238,11 +285,13 @@ def _of_lists(
 ) -> list[tuple[jax.Array, jax.Array, Any]]:
     """Losses of the choices of every group, given the log-similarities (E, C) of the edges.
 
-    Also their derivatives by the log-similarities of their alternatives and by the lapse rate.
+    Also their derivatives by the log-similarities of their alternatives, after which comes the one
+    by the bonus of "cannot tell", and by the lapse rate.
     """
     found = []
     for group, own in zip(form.groups, data.lists, strict=True):
-        loss, slopes = loss_and_slopes(group, log_s[own.edges])
+        numbers = with_bonus(group, log_s[own.edges], own.places, parts.bonus)
+        loss, slopes = loss_and_slopes(group, numbers)
         loss, share, by_lapse = _mixed(form, parts, group.chance, loss)
         found.append((loss, share * slopes, by_lapse))
     return found
@@ -301,8 +350,25 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
         + (1.0 - radial / parts.squares).astype(Y.dtype) * Y
     )
     by_eta = [radial - form.freedom]
-    by_eta += [_slope_by_theta(form, data, parts, pulls, half, k) for k in range(len(form.learned))]
+    by_bonus = _slopes_by_bonus(form, data, parts)
+    for k, place in enumerate(form.bonuses):
+        if place is None:
+            by_eta.append(_slope_by_theta(form, data, parts, pulls, half, k))
+        else:
+            mean, sd = data.priors[k, 0], data.priors[k, 1]
+            by_eta.append(by_bonus[place] + (parts.theta[k] - mean) / sd**2)
     return by_Y, jnp.stack(by_eta)
+
+
+def _slopes_by_bonus(form: Form, data: Data, parts: _Parts) -> jax.Array:
+    """Derivatives (2 + positions, C) of the loss by the bonus."""
+    total = jnp.zeros(parts.bonus.shape, jnp.float64)
+    if all(place is None for place in form.bonuses):
+        return total
+    of_lists = _of_lists(form, data, parts, _similarities(form, parts, parts.lengths))
+    for group, own, (_, slopes, _) in zip(form.groups, data.lists, of_lists, strict=True):
+        total += sum_by_bonus(group, own.weights[:, None] * slopes, own.places, len(total))
+    return total
 
 
 def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
@@ -319,7 +385,8 @@ def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
         pulls += jnp.sum(data.count_farther[:, :, None] * by_far[data.farther], axis=0)
     if form.groups:
         log_s, pull_back = jax.vjp(lambda x: _similarities(form, parts, x), lengths)
-        slopes = [slopes for _, slopes, _ in _of_lists(form, data, parts, log_s)]
+        of_lists = zip(form.groups, _of_lists(form, data, parts, log_s), strict=True)
+        slopes = [slopes[: group.size] for group, (_, slopes, _) in of_lists]
         flat = jnp.concatenate([each.reshape(-1, each.shape[-1]) for each in slopes])
         (more,) = pull_back(jnp.sum(data.count_offered[:, :, None] * flat[data.offered], axis=0))
         pulls += more

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from tercet.answers.choices import FARTHEST, Choices, as_answers
-from tercet.answers.either import Answers, chance_of, weights_of
+from tercet.answers.either import Answers, chance_of, told, weights_of
 from tercet.answers.questions import deal, default_unit, number_units
 from tercet.answers.repeats import NoiseCeiling
 from tercet.arrays import Floats, Index
@@ -230,12 +230,9 @@ def score_embedding(
     check_choice("similarity", similarity, SIMILARITIES)
     if temperature is not None:
         POSITIVE.check("temperature", temperature)
-    points, given = match_rows(X, answers, names)
-    n_cannot_tell = 0
-    if isinstance(given, Choices) and given.may_tie.any():
-        n_cannot_tell, given = int(given.tied.sum()), given.without_ties()
-        if not len(given):
-            raise InputError("nobody could tell: there is no answer to score.")
+    everything = as_answers(answers)
+    points, given = match_rows(X, everything, names)
+    n_cannot_tell = len(everything) - len(given)
     table = _table_of(points, given, similarity)
     rng = as_generator(random_state)
     questions = number_units(given)
@@ -266,7 +263,7 @@ def score_embedding(
         n_cannot_tell,
         len(sizes),
         level,
-        ceiling_between(given if repeats is None else as_answers(repeats)),
+        ceiling_between(given if repeats is None else told(as_answers(repeats))),
         np.exp(-loss),
         right,
     )
@@ -284,7 +281,9 @@ def match_rows(
     """
     points = _check_points(X)
     known = None if names is None else _check_names(names, len(points))
-    given = as_answers(answers)
+    given = told(as_answers(answers))
+    if not len(given):
+        raise InputError("nobody could tell, so there is no answer to score.")
     if known is not None and given.names is not None:
         place = {name: row for row, name in enumerate(known)}
         if missing := [name for name in given.names if name not in place]:
