@@ -131,3 +131,28 @@ def test_what_is_refused(function):
         function(MAP, [[0, 1, 6]], tc.STE())
     with pytest.raises(InputError, match="lapse"):
         function(MAP, rows, tc.STE(), parameters={"lapse": 2.0})
+
+
+def test_ties_and_sides_enter_both():
+    rows = [[0, 1, 2], [3, 5, 4], [1, 4, 5], [2, 3, 0]]
+    shown = np.tile([0, 1, 2], (4, 1))
+    choices = tc.Choices.odd_one_out(
+        rows, n_objects=6, cannot_tell=[False, True, False, False], positions=shown
+    )
+    drawn = {"tie": 0.7, "bias_0": 0.3, "bias_1": -0.4, "bias_2": 0.1, "lapse": 0.05}
+    value, gradient = tc.log_likelihood_gradient(MAP, choices, tc.STE(), parameters=drawn)
+    plain = tc.log_likelihood(MAP, choices, tc.STE(), parameters={"tie": 0.7, "lapse": 0.05})
+    biased = tc.log_likelihood(MAP, choices, tc.STE(), parameters=drawn)
+    assert value == pytest.approx(biased.sum())
+    assert abs(biased - plain).min() > 1e-3
+    for place in np.ndindex(MAP.shape):
+        step = np.zeros_like(MAP)
+        step[place] = 1e-5
+        up, down = (
+            tc.log_likelihood(MAP + sign * step, choices, tc.STE(), parameters=drawn).sum()
+            for sign in (1, -1)
+        )
+        assert gradient[place] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-7)
+    for function in (tc.log_likelihood, tc.log_likelihood_gradient):
+        with pytest.raises(InputError, match="without_ties"):
+            function(MAP, choices, tc.STE())

@@ -156,13 +156,15 @@ def predicts_choices(ensemble: Ensemble, choices: Choices) -> Floats:
     """Whether the most likely outcome of each choice (m,) is what was chosen.
 
     1, 0, or a share if several outcomes are as likely. For models without a likelihood, whether
-    every comparison within the choice is more likely true than not.
+    every comparison within the choice is more likely true than not; "cannot tell" has none and is
+    never predicted.
     """
     if ensemble.model is None or not ensemble.model.is_probability:
-        split = choices.triplets()
+        split, found = choices.triplets(), np.where(choices.tied, 0.0, 1.0)
         right = predicted_correctly(ensemble.triplet_probability(split))
-        starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
-        return np.asarray(np.minimum.reduceat(right, starts))
+        assert split.screens is not None  # the numbers of the choices
+        np.minimum.at(found, split.screens, right)
+        return found
     parts = []
     for part in in_portions(choices, LARGEST_TABLE // len(ensemble)):
         first = ensemble.choice_tables(part)[1].mean(axis=1)

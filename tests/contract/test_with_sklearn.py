@@ -200,3 +200,15 @@ def test_losses_have_no_probabilities(fitted):
     assert "GNMDS is a loss" in str(caught.value.__cause__)
     with pytest.raises(InputError, match="log_likelihood"):
         fitted.predict_proba(ODD)
+
+
+@pytest.mark.parametrize("base", [ste(), tc.SOE()], ids=["STE", "SOE"])
+def test_cannot_tell_may_be_among_the_answers(base):
+    unsure = tc.Choices.odd_one_out(
+        [[0, 1, 2], [3, 4, 5], [6, 7, 8]], n_objects=15, cannot_tell=[True, False, False]
+    )
+    answers = tc.Choices.concatenate([unsure, tc.Triplets(TRUTH)])
+    fitted = tc.Bootstrap(base, 3, random_state=0).fit(answers)
+    assert fitted.predict(unsure)[0] == -1
+    assert 0.0 <= fitted.score(unsure) <= 2 / 3
+    assert clone(base).fit(answers).predict(unsure)[0] == -1

@@ -321,3 +321,23 @@ def test_repeats_of_one_person_are_not_agreement_between_people():
 def test_no_common_question_is_an_error():
     with pytest.raises(InputError, match="no question is in both"):
         tc.agreement([[0, 1, 2]], [[3, 4, 5]])
+
+
+def test_cannot_tell_is_left_out_or_compared():
+    told = np.arange(len(ODD)) % 4 > 0
+    some = tc.Choices.odd_one_out(_rows(ODD), n_objects=12, cannot_tell=~told)
+    found = tc.score_embedding(POINTS, some, temperature=1.0)
+    expected = tc.score_embedding(POINTS, ODD[told], temperature=1.0)
+    assert found.log_loss == pytest.approx(expected.log_loss)
+    assert (found.n_cannot_tell, found.n_answers) == (100, 300)
+    assert "100 times “cannot tell”" in str(found)
+    with pytest.raises(InputError, match="nobody could tell"):
+        tc.score_embedding(POINTS, some[~told])
+    asked = np.unique(np.sort(shown(300, 4), axis=1), axis=0)
+    one = tc.Choices.odd_one_out(asked, cannot_tell=np.arange(len(asked)) % 2 == 0)
+    other = tc.Choices.odd_one_out(asked, cannot_tell=np.arange(len(asked)) % 4 == 0)
+    assert tc.agreement(one, other).share == pytest.approx(0.75, abs=0.01)
+    assert tc.agreement(one, other).chance == 0.25
+    plain = tc.Choices.odd_one_out(asked)
+    assert tc.agreement(one, plain).share == 1.0
+    assert tc.agreement(one, plain).n_questions == pytest.approx(len(asked) / 2, abs=1)

@@ -76,6 +76,9 @@ class Score:
     unit : str
         What was resampled: "observer", or "screen" or "comparison", all answers to one question.
     n_answers, n_units : int
+    n_cannot_tell : int
+        Answers "cannot tell", which are not scored: an embedding does not say when they are given.
+        What people choose if they can tell does not depend on them (Davidson 1970).
     level : float
         Of the intervals.
     ceiling : NoiseCeiling or str
@@ -96,6 +99,7 @@ class Score:
     how: str
     unit: str
     n_answers: int
+    n_cannot_tell: int
     n_units: int
     level: float
     ceiling: NoiseCeiling | str
@@ -111,6 +115,8 @@ class Score:
         ]
         if self.chance < RARELY:
             said += [f"Of the comparisons within them, {percent(self.in_order)} are right."]
+        if self.n_cannot_tell:
+            said += [f"Left out: {self.n_cannot_tell} times “cannot tell”."]
         return "\n".join([*said, self.context])
 
     @property
@@ -156,6 +162,7 @@ class Score:
             "temperature": self.temperature,
             "temperature_from": self.how,
             "n_answers": self.n_answers,
+            "n_cannot_tell": self.n_cannot_tell,
             "unit": self.unit,
             "n_units": self.n_units,
             **ceiling_dict(self.ceiling),
@@ -223,7 +230,9 @@ def score_embedding(
     check_choice("similarity", similarity, SIMILARITIES)
     if temperature is not None:
         POSITIVE.check("temperature", temperature)
-    points, given = match_rows(X, answers, names)
+    everything = as_answers(answers)
+    points, given = match_rows(X, everything, names)
+    n_cannot_tell = len(everything) - len(given)
     table = _table_of(points, given, similarity)
     rng = as_generator(random_state)
     questions = number_units(given)
@@ -251,6 +260,7 @@ def score_embedding(
         how,
         unit,
         given.n_answers,
+        n_cannot_tell,
         len(sizes),
         level,
         ceiling_between(given if repeats is None else told(as_answers(repeats))),
@@ -272,6 +282,8 @@ def match_rows(
     points = _check_points(X)
     known = None if names is None else _check_names(names, len(points))
     given = told(as_answers(answers))
+    if not len(given):
+        raise InputError("nobody could tell, so there is no answer to score.")
     if known is not None and given.names is not None:
         place = {name: row for row, name in enumerate(known)}
         if missing := [name for name in given.names if name not in place]:

@@ -129,7 +129,7 @@ def agreement(
         Those of people. Triplets of one screen are one choice; weights count.
     others : Choices, Triplets, array or data frame
         Answers to the same questions, in any order. Objects with names are matched by name, others
-        by number.
+        by number. "Cannot tell" is an answer if both sets have it, and else left out.
     repeats : Choices, Triplets, array or data frame, optional
         Answers of the same people to questions of this kind, some of them repeated, from which to
         take the noise ceiling; by default ``answers``.
@@ -153,6 +153,8 @@ def agreement(
     check_level(level)
     given = as_answers(answers)
     ours, theirs = as_choices(given), as_choices(as_answers(others))
+    if not (ours.may_tie.any() and theirs.may_tie.any()):
+        ours, theirs = ours.without_ties(), theirs.without_ties()
     both = Choices.concatenate([_unsigned(ours, theirs), _unsigned(theirs, ours)])
     question, outcome = number_outcomes(both)
     weights = np.concatenate([weights_of(ours), weights_of(theirs)])
