@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tercet import Choices, Triplets
-from tercet.answers.alternatives import simplify
+from tercet.answers.making import simplify
 from tercet.answers.choices import (
     BEST_WORST,
     FARTHEST,

@@ -1,4 +1,4 @@
-"""Checks of choices among pairs of objects; errors name the row and the value."""
+"""Alternatives of choices as they are given, and their objects by number; errors name the row."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import numpy as np
 from tercet.answers.checks import (
     Array,
     Where,
-    check_column,
     check_names,
     check_range,
-    check_times,
     look_up,
     natural_key,
     read_array,
@@ -28,8 +26,7 @@ from tercet.answers.checks import (
 )
 from tercet.arrays import Bools, Floats, Index
 from tercet.errors import InputError, RowsError
-from tercet.kinds import FARTHEST, ORDERED, UNORDERED
-from tercet.text import counted, joined, listed, shown
+from tercet.text import joined, listed, shown
 
 __all__ = [
     "About",
@@ -37,14 +34,14 @@ __all__ = [
     "ChoiceFields",
     "Objects",
     "Ragged",
+    "again",
     "find_forms",
-    "make_choices",
     "number_objects",
+    "of_rows",
     "pair_with_anchor",
     "read_columns",
     "read_pairs",
     "read_places",
-    "simplify",
     "take",
 ]
 
@@ -80,6 +77,8 @@ class About(NamedTuple):
     screens: Any
     weights: Any
     response_times: Any
+    cannot_tell: Any = None
+    positions: Any = None
 
 
 class Ragged(NamedTuple):
@@ -236,7 +235,7 @@ def read_places(values: Any, word: str, m: int, *, single: bool = False) -> Ragg
     found = read_objects(values, word, single=single)
     _check_length(found, word, m)
     row = found.rows()
-    with _of_rows(row) as where:
+    with of_rows(row) as where:
         cells = settle_types(found.values, (word,), where)
         numbers = cells.dtype.kind in "iuf"
         reject_cells(
@@ -254,7 +253,7 @@ def read_places(values: Any, word: str, m: int, *, single: bool = False) -> Ragg
 
 
 @contextmanager
-def _of_rows(row: Index) -> Iterator[Where]:
+def of_rows(row: Index) -> Iterator[Where]:
     """The place of a cell in errors; numbers of refused cells become those of their rows."""
     try:
         yield lambda cell: row_number(int(row[cell]))
@@ -284,7 +283,7 @@ def number_objects(tables: Sequence[Cells], about: About) -> Objects:
     known = None if about.names is None else check_names(about.names)
     settled: list[Array] = []
     for values, words, row in tables:
-        with _of_rows(row) as where:
+        with of_rows(row) as where:
             settled += [settle_types(values, words, where, frozenset(known or ()))]
     named = [values.dtype.kind in "OU" for values in settled]
     if any(named) and not all(named):
@@ -299,7 +298,7 @@ def number_objects(tables: Sequence[Cells], about: About) -> Objects:
         known = tuple(sorted(every, key=natural_key))
     arrays: list[Index] = []
     for values, (_, words, row) in zip(settled, tables, strict=True):
-        with _of_rows(row) as where:
+        with of_rows(row) as where:
             if named[0]:
                 arrays += [look_up(values, known, where, words)]
             else:
@@ -307,7 +306,7 @@ def number_objects(tables: Sequence[Cells], about: About) -> Objects:
     largest = max(int(array.max()) for array in arrays)
     count = settle_n_objects(about.n_objects, known, largest + 1)
     for array, (_, words, row) in zip(arrays, tables, strict=True):
-        with _of_rows(row) as where:
+        with of_rows(row) as where:
             check_range(array, count, known, words, where)
     return Objects(arrays, count, known)
 
@@ -365,7 +364,7 @@ def pair_with_anchor(
     def tell(cell: int) -> str:
         return f"{word} has {show_object(others[cell], objects.names)}"
 
-    with _of_rows(row) as where:
+    with of_rows(row) as where:
         reject_rows(
             centre == others,
             lambda cell: f"{tell(cell)}, which is the anchor",
@@ -374,7 +373,7 @@ def pair_with_anchor(
             f"whose anchor is in {word}",
         )
         reject_rows(
-            _again(row, others),
+            again(row, others),
             lambda cell: f"{tell(cell)} twice",
             "Every object is shown once; leave out the second.",
             where,
@@ -387,7 +386,7 @@ def pair_with_anchor(
     return Star(objects, Ragged(np.column_stack([centre, others]), cells.cuts), places)
 
 
-def _again(row: Index, values: Index) -> Bools:
+def again(row: Index, values: Index) -> Bools:
     """Whether each value occurs in its row before, (A,)."""
     order = np.lexsort((values, row))
     again = np.zeros(len(row), dtype=bool)
@@ -410,7 +409,7 @@ def _find_among(chosen: Ragged, offered: Ragged, word: str, objects: Objects) ->
         found = show_object(chosen.values[cell], objects.names)
         return f"{word} is {found}, which is not one of those shown ({listed(names, show=str)})"
 
-    with _of_rows(row) as where:
+    with of_rows(row) as where:
         cure = "Correct it, or remove the row."
         reject_rows(keys[at] != wanted, describe, cure, where, f"whose {word} was not shown")
     return Ragged(at - offered.cuts[row], chosen.cuts)
@@ -421,150 +420,3 @@ def _check_length(found: Ragged, word: str, m: int) -> None:
         raise InputError(
             f"{word} must have one entry per choice, {m} in all; got {len(found.cuts) - 1}."
         )
-
-
-# --- checked choices --------------------------------------------------------------------------
-
-
-def make_choices(
-    objects: Objects,
-    pairs: Ragged,
-    chosen: Ragged,
-    kind: int,
-    about: About,
-    positions: Ragged | None = None,
-) -> ChoiceFields:
-    """Check choices of one kind, and put the chosen alternatives first.
-
-    Parameters
-    ----------
-    objects : Objects
-    pairs : Ragged
-        The alternatives, numbers of objects (A, 2).
-    chosen : Ragged
-        The places of those chosen, among the alternatives of the same choice.
-    kind : int
-    about : About
-        What else was given.
-    positions : Ragged, optional
-        Where each alternative was shown.
-    """
-    m = len(pairs.cuts) - 1
-    ends = np.sort(pairs.values, axis=1)
-    _check_pairs(Ragged(ends, pairs.cuts), objects)
-    _check_chosen(chosen, pairs.cuts, kind)
-    key = pairs.places() + len(ends)
-    key[pairs.cuts[chosen.rows()] + chosen.values] = chosen.places()
-    order = np.lexsort((key, pairs.rows()))
-    observers, screens, weights = (
-        check_column(values, m, field, row_number)
-        for values, field in (
-            (about.observers, "observers"),
-            (about.screens, "screens"),
-            (about.weights, "weights"),
-        )
-    )
-    return simplify(
-        ChoiceFields(
-            ends[order],
-            pairs.cuts,
-            np.full(m, kind, dtype=np.int8),
-            np.diff(chosen.cuts),
-            None if positions is None else positions.values[order],
-            objects.n_objects,
-            objects.names,
-            observers,
-            screens,
-            weights,
-            check_times(about.response_times, m, row_number),
-        )
-    )
-
-
-def _check_pairs(pairs: Ragged, objects: Objects) -> None:
-    """Check that there are two or more alternatives, all different and of different objects."""
-    row, sizes = pairs.rows(), np.diff(pairs.cuts)
-
-    def tell(cell: int) -> str:
-        one, other = (show_object(each, objects.names) for each in pairs.values[cell])
-        return f"the pair {one}–{other}"
-
-    reject_rows(
-        sizes < 2,
-        lambda i: f"it has only {counted(int(sizes[i]), 'alternative')}",
-        "A choice is made among two or more; correct or remove it.",
-        row_number,
-        "with fewer than two alternatives",
-    )
-    low, high = pairs.values.T
-    with _of_rows(row) as where:
-        reject_rows(
-            low == high,
-            lambda cell: f"{tell(cell)} is one of an object with itself",
-            "A pair needs two different objects; correct or remove the row.",
-            where,
-            "with a pair of an object with itself",
-        )
-        reject_rows(
-            _again(row, low * objects.n_objects + high),
-            lambda cell: f"{tell(cell)} is given twice",
-            "Every alternative is given once, in either order of its objects; leave out the "
-            "second, or remove the row.",
-            where,
-            "with an alternative given twice",
-        )
-
-
-def _check_chosen(chosen: Ragged, cuts: Index, kind: int) -> None:
-    """Check that alternatives were chosen that exist, each once, and not all without an order."""
-    row, sizes, count = chosen.rows(), np.diff(cuts), np.diff(chosen.cuts)
-    reject_rows(
-        count == 0,
-        lambda i: "nothing is chosen",
-        "Say what was chosen, or remove the row.",
-        row_number,
-        "in which nothing is chosen",
-    )
-    with _of_rows(row) as where:
-        reject_rows(
-            (chosen.values < 0) | (chosen.values >= sizes[row]),
-            lambda cell: (
-                f"chosen is {chosen.values[cell]}, but there are {sizes[row[cell]]} alternatives, "
-                f"numbered 0 to {sizes[row[cell]] - 1}"
-            ),
-            "Give the place of the chosen one among the alternatives.",
-            where,
-            "whose chosen alternative was not shown",
-        )
-        reject_rows(
-            _again(row, chosen.values),
-            lambda cell: f"alternative {chosen.values[cell]} (counting from 0) is chosen twice",
-            "An alternative can be chosen once; correct or remove the row.",
-            where,
-            "in which an alternative is chosen twice",
-        )
-    if kind == UNORDERED:
-        reject_rows(
-            count >= sizes,
-            lambda i: f"all {sizes[i]} alternatives are chosen, and their order is unknown",
-            "Such a choice says nothing: remove the row or, if the order is known, say so "
-            "(in Python: ordered=True or ranked=True).",
-            row_number,
-            "in which all alternatives are chosen",
-        )
-
-
-def simplify(fields: ChoiceFields) -> ChoiceFields:
-    """The same choices, each as the simplest kind that says the same."""
-    pairs, cuts, kinds, count, positions, *_ = fields
-    sizes = np.diff(cuts)
-    swapped = cuts[:-1][(kinds == FARTHEST) & (sizes == 2)]
-    if len(swapped):  # the other one is the nearest
-        order = np.arange(len(pairs))
-        order[swapped], order[swapped + 1] = swapped + 1, swapped
-        pairs = pairs[order]
-        positions = None if positions is None else positions[order]
-    plain = (sizes == 2) | ((kinds == UNORDERED) & (count == 1))
-    kinds = np.where(plain, ORDERED, kinds).astype(np.int8)
-    count = np.where(kinds == ORDERED, np.minimum(count, sizes - 1), count)
-    return fields._replace(pairs=pairs, kinds=kinds, n_chosen=count, positions=positions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,9 +13,9 @@ from tercet.answers.alternatives import (
     About,
     Cells,
     ChoiceFields,
+    Objects,
     Ragged,
     find_forms,
-    make_choices,
     number_objects,
     pair_with_anchor,
     read_columns,
@@ -29,16 +30,26 @@ from tercet.answers.checks import (
     settle_more_objects,
 )
 from tercet.answers.grouping import group, join, select, split
+from tercet.answers.making import check_mask, forbid_ties, make_choices
 from tercet.answers.table import AnswerTable, as_rows, freeze
 from tercet.answers.triplets import Triplets, as_triplets
-from tercet.arrays import Floats, Index
-from tercet.errors import InputError
-from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
+from tercet.arrays import Bools, Floats, Index
+from tercet.errors import DataWarning, InputError
+from tercet.kinds import (
+    BEST_WORST,
+    FARTHEST,
+    FARTHEST_OR_TIE,
+    ONE_OR_TIE,
+    ORDERED,
+    UNORDERED,
+)
 from tercet.text import counted, listed
 
 __all__ = [
     "BEST_WORST",
     "FARTHEST",
+    "FARTHEST_OR_TIE",
+    "ONE_OR_TIE",
     "ORDERED",
     "UNORDERED",
     "ChoiceFields",
@@ -79,6 +90,10 @@ class Choices(AnswerTable):
         Seconds that each choice took, NaN if missing.
     positions : array-like of shape (m, a), or a sequence of sequences, optional
         Where each alternative was shown, from 0; -1 if unknown.
+    cannot_tell : array-like of shape (m,) of bool, optional
+        Where the observer could not tell; what is given as chosen there has no meaning. If there is
+        one such choice, "cannot tell" was an answer to all choices of one alternative given here.
+        Choices of several are left out there, with a warning.
 
     Examples
     --------
@@ -107,16 +122,17 @@ class Choices(AnswerTable):
         weights: Any = None,
         response_times: Any = None,
         positions: Any = None,
+        cannot_tell: Any = None,
     ) -> None:
-        about = About(n_objects, names, observers, screens, weights, response_times)
+        beside = observers, screens, weights, response_times
+        about = About(n_objects, names, *beside, cannot_tell, positions)
         pairs = read_pairs(alternatives)
         m = len(pairs.cuts) - 1
         places = read_places(chosen, "chosen", m, single=True)
-        shown = None if positions is None else _check_positions(positions, pairs.cuts)
         objects = number_objects([Cells(pairs.values, ("an object",) * 2, pairs.rows())], about)
         pairs = Ragged(objects.arrays[0], pairs.cuts)
         kind = ORDERED if ordered else UNORDERED
-        self._fields = freeze(make_choices(objects, pairs, places, kind, about, shown))
+        self._fields = freeze(_make(objects, pairs, places, kind, about))
 
     # --- the usual questions ------------------------------------------------------------------
 
@@ -131,6 +147,8 @@ class Choices(AnswerTable):
         screens: Any = None,
         weights: Any = None,
         response_times: Any = None,
+        positions: Any = None,
+        cannot_tell: Any = None,
     ) -> Choices:
         """Which of three objects is the odd one out: the two others are the most similar pair.
 
@@ -139,7 +157,9 @@ class Choices(AnswerTable):
         answers : array-like of shape (m, 3), or data frame
             Rows (similar1, similar2, odd): the odd one is last. A data frame has columns of these
             names.
-        n_objects, names, observers, screens, weights, response_times : optional
+        positions : array-like of shape (m, 3), optional
+            Where each of the three objects was shown, in the order of the columns.
+        n_objects, names, observers, screens, weights, response_times, cannot_tell : optional
             As for `Choices`.
 
         Examples
@@ -148,7 +168,8 @@ class Choices(AnswerTable):
         array([[1, 2, 0],
                [2, 1, 0]])
         """
-        about = About(n_objects, names, observers, screens, weights, response_times)
+        beside = observers, screens, weights, response_times
+        about = About(n_objects, names, *beside, cannot_tell, positions)
         return _one_of_three(answers, ("similar1", "similar2", "odd"), 0, ORDERED, about)
 
     @classmethod
@@ -162,6 +183,8 @@ class Choices(AnswerTable):
         screens: Any = None,
         weights: Any = None,
         response_times: Any = None,
+        positions: Any = None,
+        cannot_tell: Any = None,
     ) -> Choices:
         """Which of three objects is the most central: the two others are the least similar pair.
 
@@ -170,7 +193,9 @@ class Choices(AnswerTable):
         answers : array-like of shape (m, 3), or data frame
             Rows (central, other1, other2): the most central one is first, as in files. A data
             frame has columns of these names.
-        n_objects, names, observers, screens, weights, response_times : optional
+        positions : array-like of shape (m, 3), optional
+            Where each of the three objects was shown, in the order of the columns.
+        n_objects, names, observers, screens, weights, response_times, cannot_tell : optional
             As for `Choices`.
 
         Examples
@@ -179,7 +204,8 @@ class Choices(AnswerTable):
         array([[1, 0, 2],
                [2, 0, 1]])
         """
-        about = About(n_objects, names, observers, screens, weights, response_times)
+        beside = observers, screens, weights, response_times
+        about = About(n_objects, names, *beside, cannot_tell, positions)
         return _one_of_three(answers, ("central", "other1", "other2"), 2, FARTHEST, about)
 
     @classmethod
@@ -196,6 +222,8 @@ class Choices(AnswerTable):
         screens: Any = None,
         weights: Any = None,
         response_times: Any = None,
+        positions: Any = None,
+        cannot_tell: Any = None,
     ) -> Choices:
         """Which of the objects shown are nearest to an anchor.
 
@@ -208,7 +236,9 @@ class Choices(AnswerTable):
             The objects, of those shown, that were chosen as the nearest.
         ranked : bool
             Whether several chosen objects are in the order of their nearness, the nearest first.
-        n_objects, names, observers, screens, weights, response_times : optional
+        positions : array-like of shape (m, s), or a sequence of sequences, optional
+            Where each of the objects shown with the anchor was, from 0; -1 if unknown.
+        n_objects, names, observers, screens, weights, response_times, cannot_tell : optional
             As for `Choices`.
 
         Examples
@@ -216,10 +246,15 @@ class Choices(AnswerTable):
         >>> Choices.nearest([0], [[1, 2, 3, 4]], [[4, 2]])
         Choices(1 choice of 5 objects, 2 of 4)
         """
-        about = About(n_objects, names, observers, screens, weights, response_times)
+        beside = observers, screens, weights, response_times
+        about = About(n_objects, names, *beside, cannot_tell, positions)
+        if cannot_tell is not None:  # any object shown stands for what was chosen there
+            tied = check_mask(cannot_tell, len(chosen), "cannot_tell").tolist()
+            each = zip(shown, chosen, tied, strict=True)
+            chosen = [[*row][:1] if tie else given for row, given, tie in each]
         star = pair_with_anchor(anchor, shown, "shown", {"chosen": chosen}, about)
         kind = ORDERED if ranked else UNORDERED
-        return restore(make_choices(star.objects, star.pairs, star.places[0], kind, about))
+        return restore(_make(star.objects, star.pairs, star.places[0], kind, about))
 
     @classmethod
     def ranking(
@@ -233,6 +268,7 @@ class Choices(AnswerTable):
         screens: Any = None,
         weights: Any = None,
         response_times: Any = None,
+        positions: Any = None,
     ) -> Choices:
         """All objects shown with an anchor, in the order of their nearness to it.
 
@@ -241,13 +277,16 @@ class Choices(AnswerTable):
         anchor : array-like of shape (m,)
         ranked : array-like of shape (m, s), or a sequence of sequences
             The objects shown, the nearest first.
+        positions : array-like of shape (m, s), or a sequence of sequences, optional
+            Where each of those ranked was, from 0; -1 if unknown.
         n_objects, names, observers, screens, weights, response_times : optional
             As for `Choices`.
         """
-        about = About(n_objects, names, observers, screens, weights, response_times)
+        beside = observers, screens, weights, response_times
+        about = About(n_objects, names, *beside, None, positions)
         star = pair_with_anchor(anchor, ranked, "ranked", {}, about)
         places = Ragged(star.pairs.places(), star.pairs.cuts)
-        return restore(make_choices(star.objects, star.pairs, places, ORDERED, about))
+        return restore(_make(star.objects, star.pairs, places, ORDERED, about))
 
     @classmethod
     def best_worst(
@@ -263,6 +302,7 @@ class Choices(AnswerTable):
         screens: Any = None,
         weights: Any = None,
         response_times: Any = None,
+        positions: Any = None,
     ) -> Choices:
         """Which of the objects shown is nearest to an anchor, and which is farthest.
 
@@ -273,10 +313,13 @@ class Choices(AnswerTable):
             The objects shown with each anchor.
         best, worst : array-like of shape (m,)
             The nearest and the farthest of those shown.
+        positions : array-like of shape (m, s), or a sequence of sequences, optional
+            Where each of those shown was, from 0; -1 if unknown.
         n_objects, names, observers, screens, weights, response_times : optional
             As for `Choices`.
         """
-        about = About(n_objects, names, observers, screens, weights, response_times)
+        beside = observers, screens, weights, response_times
+        about = About(n_objects, names, *beside, None, positions)
         star = pair_with_anchor(anchor, shown, "shown", {"best": best, "worst": worst}, about)
         m = len(star.pairs.cuts) - 1
         for word, found in zip(("best", "worst"), star.places, strict=True):
@@ -292,18 +335,31 @@ class Choices(AnswerTable):
         cure = "They are two of the objects shown; correct or remove the row."
         check_different(chosen, star.objects.names, ("best", "worst"), cure, row_number)
         places = Ragged(both.reshape(-1), 2 * np.arange(m + 1))
-        return restore(make_choices(star.objects, star.pairs, places, BEST_WORST, about))
+        return restore(_make(star.objects, star.pairs, places, BEST_WORST, about))
 
     @classmethod
-    def from_triplets(cls, triplets: Triplets) -> Choices:
+    def from_triplets(
+        cls, triplets: Triplets, *, cannot_tell: Any = None, positions: Any = None
+    ) -> Choices:
         """Make choices of comparisons: those that share a screen are one choice.
 
         Comparisons without screens, or on screens of their own, are choices between two pairs.
         A screen is recognised as one choice among several pairs, the k nearest (in their order
         or not), a ranking, the most central of three, or the nearest and the farthest; if it is
         none of these, each comparison is a choice of its own, with a warning.
+
+        Parameters
+        ----------
+        triplets : Triplets
+        cannot_tell : (m,) array of bool, optional
+            Comparisons in which the observer could not tell which of the two pairs is nearer; each
+            is a choice of its own. If there are any, "cannot tell" was an answer to all choices
+            between two pairs.
+        positions : (m, 2) integer array, optional
+            Where the near and the far pair of each comparison were shown, from 0; -1 if unknown.
         """
-        return restore(group(triplets))
+        tied = check_mask(cannot_tell, len(triplets), "cannot_tell")
+        return restore(group(triplets, tied, check_sides(positions, len(triplets))))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Choices | Triplets]) -> Choices:
@@ -338,7 +394,8 @@ class Choices(AnswerTable):
 
         `ORDERED`: the first `n_chosen` alternatives are the most similar, in this order.
         `UNORDERED`: they are, as a set. `FARTHEST`: the first is the least similar. `BEST_WORST`:
-        the first is the most similar, the second the least.
+        the first is the most similar, the second the least. `ONE_OR_TIE` and `FARTHEST_OR_TIE`: the
+        first is, or nothing was chosen because the observer could not tell.
         """
         return self._fields.kinds
 
@@ -358,21 +415,38 @@ class Choices(AnswerTable):
         m, k, kinds = self.n_alternatives, self.n_chosen, self.kinds
         ranked = np.where(kinds == FARTHEST, 1, k)  # nearest and farthest: two in their order
         outcomes = np.where(kinds == UNORDERED, comb(m, k), perm(m, ranked))
-        return np.asarray(outcomes, dtype=np.float64)
+        return np.asarray(np.where(self.may_tie, m + 1, outcomes), dtype=np.float64)
 
     @property
     def in_words(self) -> str:
         """What was chosen, such as "1 of 3, 2 of 8"."""
         words = [_in_words(*map(int, form)) for form in find_forms(self._fields)[0]]
-        return listed(words, limit=3, show=str)
+        return listed(list(dict.fromkeys(words)), limit=3, show=str)
 
     @property
     def positions(self) -> Index | None:
         """Where each alternative was shown, (A,), -1 if unknown; None if all are."""
         return self._fields.positions
 
+    @property
+    def tied(self) -> Bools:
+        """Whether the observer could not tell, (m,)."""
+        return self.n_chosen == 0
+
+    @property
+    def may_tie(self) -> Bools:
+        """Whether "cannot tell" was among the possible answers, (m,)."""
+        return np.isin(self.kinds, (ONE_OR_TIE, FARTHEST_OR_TIE))
+
+    def without_ties(self) -> Choices:
+        """The choices in which the observer could tell, as if that had been the only way."""
+        kept = select(self._fields, np.flatnonzero(~self.tied))
+        return restore(kept._replace(kinds=forbid_ties(kept.kinds)))
+
     def triplets(self) -> Triplets:
         """Split every choice into its comparisons, "a chosen pair is closer than another".
+
+        One in which the observer could not tell has none.
 
         Returns
         -------
@@ -438,7 +512,8 @@ def number_choices(choices: Choices) -> Index:
     low, high = fields.pairs.T
     codes, code = np.unique(low * fields.n_objects + high, return_inverse=True)
     code = code.reshape(-1)[np.lexsort((code.reshape(-1), Ragged(code, fields.cuts).rows()))]
-    number = find_forms(fields)[1]
+    asked = np.where(choices.may_tie, 1, fields.n_chosen)
+    number = find_forms(fields._replace(n_chosen=asked))[1]
     for place in range(int(sizes.max(initial=0))):  # choices of one form have as many places
         longer = np.flatnonzero(sizes > place)
         wide = number * (len(codes) + 1)
@@ -449,6 +524,9 @@ def number_choices(choices: Choices) -> Index:
 
 def _in_words(kind: int, k: int, m: int) -> str:
     """What was chosen, such as "2 of 8"."""
+    if kind in (ONE_OR_TIE, FARTHEST_OR_TIE):
+        asked = _in_words(ORDERED if kind == ONE_OR_TIE else FARTHEST, 1, m)
+        return f"{asked} or “cannot tell”"
     if kind == FARTHEST:
         return f"farthest of {m}"
     if kind == BEST_WORST:
@@ -470,30 +548,45 @@ def _one_of_three(
     check_different(array, objects.names, words, cure, row_number)
     pairs = Ragged(array[:, [0, 1, 0, 2, 1, 2]].reshape(-1, 2), 3 * np.arange(m + 1))
     chosen = Ragged(np.full(m, place), np.arange(m + 1))
-    return restore(make_choices(objects, pairs, chosen, kind, about))
+    if about.positions is not None:  # of the object that is left out
+        shown = np.asarray(about.positions)
+        if shown.shape != (m, 3):
+            raise InputError(
+                f"positions must have one of each of the three objects, shape {(m, 3)}; got shape "
+                f"{shown.shape}."
+            )
+        about = about._replace(positions=shown[:, ::-1])
+    return restore(_make(objects, pairs, chosen, kind, about))
 
 
-def _check_positions(values: Any, cuts: Index) -> Ragged:
-    """Check positions: one of each alternative, from 0, or -1."""
-    positions = read_places(values, "positions", len(cuts) - 1)
-    sizes, found = np.diff(cuts), np.diff(positions.cuts)
-    reject_rows(
-        sizes != found,
-        lambda row: (
-            f"there are {counted(int(found[row]), 'position')}, but {sizes[row]} alternatives"
-        ),
-        "Give one position for each alternative, -1 if unknown.",
-        row_number,
+def _make(objects: Objects, pairs: Ragged, chosen: Ragged, kind: int, about: About) -> ChoiceFields:
+    """Make choices; those of several in which nobody could tell are left out, with a warning."""
+    fields = make_choices(objects, pairs, chosen, kind, about)
+    tied = fields.n_chosen == 0
+    if not tied.any() or fields.n_chosen.max() <= 1:
+        return fields
+    warnings.warn(
+        f"{counted(int(tied.sum()), 'choice')} of several in which the observer could not tell "
+        f"{'is' if tied.sum() == 1 else 'are'} left out: only choices of one alternative have a "
+        "probability of a tie.",
+        DataWarning,
+        stacklevel=3,
     )
-    below = np.zeros(len(sizes), dtype=bool)
-    below[positions.rows()[positions.values < -1]] = True
-    reject_rows(
-        below,
-        lambda row: f"a position is {positions.values[cuts[row] : cuts[row + 1]].min()}",
-        "Positions are numbered from 0; -1 is an unknown one.",
-        row_number,
-    )
-    return positions
+    kept = select(fields, np.flatnonzero(~tied))
+    return kept._replace(kinds=forbid_ties(kept.kinds))
+
+
+def check_sides(given: Any, m: int) -> Index | None:
+    """Check the positions (m, 2) of the two pairs of comparisons."""
+    if given is None:
+        return None
+    sides = np.asarray(given)
+    if sides.shape != (m, 2) or sides.dtype.kind not in "iu" or (sides < -1).any():
+        raise InputError(
+            f"positions must be whole numbers from 0, or -1, of shape {(m, 2)}; got shape "
+            f"{sides.shape} of {sides.dtype}."
+        )
+    return sides.astype(np.int64)
 
 
 def _as_choices(part: Any) -> Choices:

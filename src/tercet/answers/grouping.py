@@ -30,10 +30,11 @@ from tercet.answers.alternatives import (
     take,
 )
 from tercet.answers.checks import Array, Fields
+from tercet.answers.making import allow_ties
 from tercet.answers.triplets import Triplets, restore
 from tercet.arrays import Bools, Index
 from tercet.errors import DataWarning, InputError
-from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
+from tercet.kinds import BEST_WORST, FARTHEST, FARTHEST_OR_TIE, ORDERED, UNORDERED
 from tercet.text import counted, shown
 
 __all__ = ["compared", "group", "join", "select", "split"]
@@ -65,14 +66,16 @@ def split(fields: ChoiceFields) -> Triplets:
 def compared(kind: int, k: int, m: int) -> tuple[Index, Index]:
     """The alternatives that are nearer and farther in each comparison of a choice."""
     one, other = np.triu_indices(m, 1)
-    if kind == FARTHEST:
+    if k == 0:  # nobody could tell
+        return one[:0], other[:0]
+    if kind in (FARTHEST, FARTHEST_OR_TIE):
         return np.arange(1, m), np.zeros(m - 1, dtype=np.int64)
     if kind == BEST_WORST:
         rest = np.arange(2, m)
         best = np.zeros(m - 1, dtype=np.int64)
         worst = np.ones(m - 2, dtype=np.int64)
         return np.concatenate([best, rest]), np.concatenate([np.arange(1, m), worst])
-    said = one < k if kind == ORDERED else (one < k) & (other >= k)
+    said = (one < k) & (other >= k) if kind == UNORDERED else one < k
     return one[said], other[said]
 
 
@@ -89,17 +92,30 @@ def _write_comparisons(near: Index, far: Index) -> Index:
 # --- from comparisons to choices --------------------------------------------------------------
 
 
-def group(triplets: Triplets) -> ChoiceFields:
+def group(
+    triplets: Triplets, tied: Bools | None = None, sides: Index | None = None
+) -> ChoiceFields:
     """Put the comparisons of each screen together as choices; others are their own choice.
 
     Comparisons of one screen that have no pair in common, directly or by way of others, are
     different choices. The choices have the order of their first comparisons.
+
+    Parameters
+    ----------
+    triplets : Triplets
+    tied : (m,) array of bool, optional
+        Comparisons in which the observer could not tell, each a choice of its own.
+    sides : (m, 2) integer array, optional
+        Where the two pairs of each comparison were shown, -1 if unknown.
     """
     m = len(triplets)
-    if not triplets.shares_screens:
-        found, alone = _Groups.empty(), np.arange(m)
-    else:
-        found, alone = _recognise(triplets)
+    tied = np.zeros(m, dtype=bool) if tied is None else tied
+    told = np.flatnonzero(~tied)
+    found, alone = _Groups.empty(), told
+    if len(told) and (clear := triplets[told]).shares_screens:
+        found, alone = _recognise(clear)
+        found, alone = found._replace(first_row=told[found.first_row]), told[alone]
+    alone = np.sort(np.concatenate([alone, np.flatnonzero(tied)]))
     first = np.concatenate([found.first_row, alone])
     order = np.argsort(first)
     rows = np.sort(triplets.pairs()[alone].reshape(-1, 2), axis=1)
@@ -107,16 +123,38 @@ def group(triplets: Triplets) -> ChoiceFields:
     places, cuts = take(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), order)
     first = first[order]
     _, n_objects, names, *columns = triplets._fields
+    positions = None
+    if sides is not None:
+        shown = np.concatenate([_shown_at(triplets, sides, found), sides[alone].reshape(-1)])
+        positions = shown[places]
+    kinds = np.concatenate([found.kinds, np.full(len(alone), ORDERED, dtype=np.int8)])[order]
+    n_chosen = np.concatenate([found.n_chosen, np.where(tied[alone], 0, 1)])[order]
+    if tied.any():
+        kinds = np.where(sizes[order] == 2, allow_ties(kinds, n_chosen), kinds)
     return ChoiceFields(
         np.concatenate([found.pairs.values, rows])[places],
         cuts,
-        np.concatenate([found.kinds, np.full(len(alone), ORDERED, dtype=np.int8)])[order],
-        np.concatenate([found.n_chosen, np.ones(len(alone), dtype=np.int64)])[order],
-        None,
+        kinds,
+        n_chosen,
+        positions,
         n_objects,
         names,
         *(None if column is None else column[first] for column in columns),
     )
+
+
+def _shown_at(triplets: Triplets, sides: Index, found: _Groups) -> Index:
+    """Where the alternatives (A,) of choices that were recognised were shown, -1 if unknown."""
+    if not len(found.first_row):
+        return np.empty(0, dtype=np.int64)
+    n, screen = triplets.n_objects, triplets.number_screens()
+    low, high = np.sort(triplets.pairs().reshape(-1, 2), axis=1).T
+    given = (np.repeat(screen, 2) * n + low) * n + high
+    order = np.lexsort((sides.reshape(-1), given))[::-1]  # known ones before -1
+    keys, at = np.unique(given[order], return_index=True)
+    low, high = np.sort(found.pairs.values, axis=1).T
+    wanted = (screen[found.first_row][found.pairs.rows()] * n + low) * n + high
+    return np.asarray(sides.reshape(-1)[order[at[np.searchsorted(keys, wanted)]]])
 
 
 class _Groups(NamedTuple):
