@@ -146,7 +146,8 @@ def analyse(
     _check(reading.triplets, given, settings)
     kind, why = choose_kind(reading, settings)
     # As in `tercet check`, which must agree for the same file and seed.
-    check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
+    every = answers if isinstance(answers, Choices) else reading.answers()
+    check = check_answers(every, catch=reading.catch, random_state=settings.seed)
     if kind == "scale":
         reading = _by_value(reading)
         given = reading.triplets

@@ -115,8 +115,9 @@ class SideBias(NamedTuple):
     p_value : float
         Of all positions together; NaN if the test is impossible.
     by_question : bool
-        Whether the same question was mostly shown in the same arrangement. Then questions are
-        counted instead of answers, each with the positions chosen more often than the average.
+        Whether the same question was shown in the same arrangement more often than by chance. Then
+        questions are counted instead of answers, each with the positions chosen more often than
+        the average.
     observers : tuple of ObserverSide
         In the order of their names; empty if they are unknown.
     unknown : str

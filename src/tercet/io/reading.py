@@ -188,16 +188,17 @@ class Reading:
                 f"{self.path}: the observers of the answers are unknown, so none can be left out; "
                 "give their column with columns, observer=…"
             )
-        if self.ties is not None and self.ties.observers is not None:
-            known = np.concatenate([known, self.ties.observers])
-        unknown = match_observers(observers, np.unique(known)) < 0
+        everybody, ties = np.unique(known), self.ties
+        if ties is not None and ties.observers is not None:
+            everybody = np.unique(np.concatenate([known, ties.observers]))
+        unknown = match_observers(observers, everybody) < 0
         if unknown.any():
-            who = label_observers(np.unique(known).tolist())
+            who = label_observers(everybody.tolist())
             wrong = observers[int(unknown.argmax())]
             raise InputError(
                 f"{self.path}: there is no observer {wrong!r}; found: {listed(who, 10)}."
             )
-        kept = match_observers(self.triplets.observers, observers) < 0
+        kept = match_observers(known, observers) < 0
         if not kept.any():
             raise InputError(f"{self.path}: no answer is left without these observers.")
         named = list(dict.fromkeys(map(str, observers)))
@@ -207,7 +208,6 @@ class Reading:
         if catch is not None and catch.observers is not None:
             fine = match_observers(catch.observers, observers) < 0
             catch = Catch(catch.passed[fine], catch.observers[fine])
-        ties = self.ties
         if ties is not None and ties.observers is not None:
             stay = match_observers(ties.observers, observers) < 0
             ties = ties[stay] if stay.any() else None

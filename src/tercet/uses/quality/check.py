@@ -11,7 +11,7 @@ import numpy as np
 
 from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import diagnose
-from tercet.answers.either import Answers, split_of
+from tercet.answers.either import Answers
 from tercet.answers.positions import SerialDependence, SideBias, serial_dependence, side_bias
 from tercet.answers.repeats import NoiseCeiling, Repeats, find_repeats, prepare
 from tercet.answers.shares import LEVEL
@@ -124,10 +124,13 @@ def check_answers(
 
 def _compared(answers: Answers) -> Triplets:
     """The comparisons; choices between two pairs are not on screens of their own."""
-    comparisons = split_of(answers)
-    if comparisons is answers or comparisons.shares_screens:
+    if not isinstance(answers, Choices):
+        return answers
+    told = answers.without_ties()
+    comparisons = told.triplets()
+    if comparisons.shares_screens:
         return comparisons
-    return restore(comparisons._fields._replace(screens=answers.screens))
+    return restore(comparisons._fields._replace(screens=told.screens))
 
 
 # --- the result ---------------------------------------------------------------------------------

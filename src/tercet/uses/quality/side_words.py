@@ -15,8 +15,8 @@ def about_positions(bias: SideBias, serial: SerialDependence) -> list[str]:
     said = [_about_bias(bias)]
     if bias.by_question and not bias.unknown:
         said.append(
-            "The same question was mostly shown in the same arrangement, so questions were counted "
-            "for this test, not answers."
+            "The same question was shown in the same arrangement more often than by chance, so "
+            "questions were counted for this test, not answers."
         )
     if not serial.unknown:
         what = "No dependence on the position of the last answer was found"
