@@ -47,7 +47,7 @@ bench: setup $(PEER)/.installed $(SAMPLERS)/.installed   ## ours beside the peer
 
 study: setup           ## slow statistical studies: are the uncertainties true, and which start is best
 	$(RUN) -m studies calibration coverage recommended human sbc --out docs/calibration.md
-	$(RUN) -m studies choices models published --out docs/choices.md
+	$(RUN) -m studies choices ties models published --out docs/choices.md
 	$(RUN) -m studies abstain dimension active --out docs/uses.md
 	$(RUN) -m studies kills
 	$(RUN) -m benchmarks line

@@ -21,6 +21,7 @@ from studies import (
     published,
     ranks,
     recommended,
+    ties,
 )
 from studies.report import page
 from studies.setting import Setting
@@ -32,7 +33,12 @@ UNCERTAINTIES = {
     "human": human.run,
     "sbc": ranks.run,
 }
-CHOICES = {"choices": choices.run, "models": models.run, "published": published.run}
+CHOICES = {
+    "choices": choices.run,
+    "ties": ties.run,
+    "models": models.run,
+    "published": published.run,
+}
 USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}
 RUNS = {"kills": kills.run}
 STUDIES = UNCERTAINTIES | CHOICES | USES | RUNS

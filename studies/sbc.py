@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tercet.answers.choices import Choices
-from tercet.answers.either import Answers
+from tercet.answers.either import Answers, asked_with_ties
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.models import CKLModel, Model
+from tercet.models.base import BIAS
 from tercet.posterior.draw import Drawn, Plan, draw
-from tercet.posterior.priors import Learn, NormalPrior, check_learn
+from tercet.posterior.priors import Learn, NormalPrior, check_learn, learn_from
 from tercet.simulate import answers_from_model, choices_from_model, random_comparisons
 from tercet.uncertainty import choice_probability
 
@@ -71,6 +72,9 @@ def run(
         What draws; another than ours to see it fail.
     """
     priors = check_learn(learn, model)
+    if ask is not None:
+        some = ask(np.random.default_rng(seed))
+        priors = learn_from(priors, asked_with_ties(some, allowed="tie" in priors))
     prior = NormalPrior(VARIANCE, learned=learned, spread=SPREAD)
     told = replace(prior, variance=wrong * VARIANCE)
     count = KEPT * THIN[sampler]
@@ -86,7 +90,16 @@ def run(
             rows = answers_from_model(known, truth, questions, lapse=lapse, random_state=rng)
             given = Triplets(rows, n_objects=n)
         else:
-            given = choices_from_model(known, truth, ask(rng), lapse=lapse, random_state=rng)
+            sides = [b for name, b in parameters.items() if name.startswith(BIAS)]
+            given = choices_from_model(
+                known,
+                truth,
+                ask(rng),
+                lapse=lapse,
+                tie=parameters.get("tie", 0.0),
+                bias=sides or None,
+                random_state=rng,
+            )
         drawn = sample(plan, given, int(rng.integers(2**60)), 1)
         thin = slice(THIN[sampler] - 1, None, THIN[sampler])
         several = {name: values[thin] for name, values in drawn.parameters.items()}
@@ -109,6 +122,9 @@ def draw_truth(
     for name, (a, b) in priors.items():
         drawn = rng.beta(a, b) if name == "lapse" else a * np.exp(b * rng.standard_normal())
         parameters[name] = float(drawn)
+    sides = [name for name in priors if name.startswith(BIAS)]
+    mean = np.mean([np.log(parameters[name]) for name in sides]) if sides else 0.0
+    parameters |= {name: float(np.log(parameters[name]) - mean) for name in sides}
     return np.sqrt(parameters["variance"]) * rng.standard_normal((n, d)), parameters
 
 

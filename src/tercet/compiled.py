@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Where compiled code lives; each layer may call the ones before it.
-_LAYERS = ("compiled", "models", "engine", "uncertainty", "posterior", "uses")
+_LAYERS = ("compiled", "kinds", "models", "engine", "uncertainty", "posterior", "uses")
 
 
 @cache

@@ -23,8 +23,9 @@ from tercet.arrays import Floats
 from tercet.engine.blocks import Blocks
 from tercet.engine.kernels import code_of
 from tercet.engine.lbfgs import TOLERANCE
-from tercet.engine.problem import Problem, build_choice_problem, build_problem
+from tercet.engine.problem import NO_BONUS, Problem, build_choice_problem, build_problem
 from tercet.engine.search import Descent, Fit, Objective, Options, Solver, evaluate
+from tercet.engine.ties import has_ties, settle_ties, tie_of
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
 from tercet.metrics import satisfied
 from tercet.models import Model
@@ -57,6 +58,9 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
     reason_ : str
         Why the optimiser stopped, in words.
     n_objects_ : int
+    tie_ : float
+        The odds of "cannot tell" against the geometric mean of the alternatives'; only if that is
+        among the answers.
     """
 
     def __init__(
@@ -144,8 +148,10 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         problem = self._problem(answers)
         if init is not None:
             init = _check_init(init, (answers.n_objects, self.n_components))
-        solver = self.solver(init, work=len(answers))
-        fit = solver.solve(problem, as_generator(self.random_state))
+        rng = as_generator(self.random_state)
+        fit, problem = self._settle(problem, rng, init, len(answers))
+        if isinstance(problem, Problem) and has_ties(problem):
+            self.tie_ = tie_of(problem)
         self.embedding_ = fit.embedding - fit.embedding.mean(axis=0)
         unbounded = self._is_unbounded(fit, problem)
         blocks = [answers] if isinstance(answers, Choices) else blocks_of(answers)
@@ -162,10 +168,34 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         self._warn()
         return self
 
+    def _settle(
+        self,
+        problem: Problem | Blocks,
+        rng: np.random.Generator,
+        init: Floats | None = None,
+        work: int | None = None,
+    ) -> tuple[Fit, Problem | Blocks]:
+        """Fit a problem, and its odds of "cannot tell" if that is an answer."""
+        if not isinstance(problem, Problem) or not has_ties(problem):
+            return self.solver(init, work=work).solve(problem, rng), problem
+
+        def solve(at: Problem, X: Floats | None) -> Fit:
+            return self.solver(init if X is None else X, work=work).solve(at, rng)
+
+        return settle_ties(self.objective(), problem, solve)
+
+    def settled_problem(self, answers: Answers, rng: np.random.Generator) -> Problem:
+        """The answers for the engine, at the odds of "cannot tell" that go with their map."""
+        problem = problem_of(answers)
+        if not has_ties(problem):
+            return problem
+        settled = self._settle(problem, rng)[1]
+        assert isinstance(settled, Problem)
+        return settled
+
     def solve(self, answers: Answers, rng: np.random.Generator, init: Floats | None = None) -> Fit:
         """Fit answers that are already checked, without warnings."""
-        solver = self.solver(init, work=len(answers))
-        return solver.solve(self._problem(answers), rng)
+        return self._settle(self._problem(answers), rng, init, len(answers))[0]
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Floats:
         """Embed the objects and return the embedding (n_objects, n_components)."""
@@ -273,13 +303,23 @@ def answers_for(model: Model, answers: Answers) -> Answers:
     return answers if model.is_probability else split_of(answers)
 
 
-def problem_of(answers: Answers, *, use_edges: bool | None = None) -> Problem:
-    """The answers as the engine takes them."""
+def problem_of(answers: Answers, *, use_edges: bool | None = None, sides: int = 0) -> Problem:
+    """The answers as the engine takes them.
+
+    Parameters
+    ----------
+    answers : Triplets or Choices
+    use_edges : bool, optional
+        The form of triplets.
+    sides : int
+        The number of positions whose odds differ; 0 if sides do not matter.
+    """
     n, weights = answers.n_objects, answers.weights
     if isinstance(answers, Triplets):
         return build_problem(answers.array, n, weights, use_edges=use_edges)
+    shown, bonus = (answers.positions, np.zeros(2 + sides)) if sides else (None, NO_BONUS)
     return build_choice_problem(
-        answers.pairs, answers.cuts, answers.kinds, answers.n_chosen, n, weights
+        answers.pairs, answers.cuts, answers.kinds, answers.n_chosen, n, weights, shown, bonus
     )
 
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers, chance_of, rearranged, split_of, weights_of
+from tercet.answers.either import Answers, chance_of, rearranged, split_of, told, weights_of
 from tercet.answers.questions import deal, default_unit, number_units
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
@@ -189,6 +189,8 @@ def predict_held_out(
             f"{type(maker).__name__}."
         )
     given = as_answers(answers)
+    if not maker.embedder.model().is_probability:
+        given = told(given)  # a loss says nothing of other answers
     unit = default_unit(given) if unit is None else unit
     units = number_units(given, unit)
     count = int(units.max()) + 1
@@ -489,11 +491,11 @@ class _Drawn(NamedTuple):
         choices, sizes = self.choices, self.choices.n_alternatives
         each = None if weights is None else np.repeat(weights, sizes, axis=0)
         mean = _averaged(self.first, each)
-        order = np.empty(len(mean), dtype=np.int64)
-        order_outcomes(choices.kinds, choices.cuts, mean, order)
+        order, chosen = np.empty(len(mean), dtype=np.int64), choices.n_chosen.copy()
+        order_outcomes(choices.kinds, choices.cuts, mean, order, chosen)
         right, in_order = np.empty(len(p)), np.empty(len(p))
         agreement_with(choices.kinds, choices.cuts, choices.n_chosen, mean, right, in_order)
-        likeliest, _ = self.ensemble.choice_tables(rearranged(choices, order))
+        likeliest, _ = self.ensemble.choice_tables(rearranged(choices, order, chosen))
         return np.stack([p, _averaged(likeliest, weights), right, in_order])
 
 

@@ -113,6 +113,8 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
         if isinstance(answers, Choices):
             data |= {"alternatives": answers.pairs, "weights": answers.weights}
             data |= {"sizes": answers.cuts, "kinds": answers.kinds, "chosen": answers.n_chosen}
+            if answers.positions is not None:
+                data["positions"] = answers.positions
         elif isinstance(answers, StreamedTriplets):
             data["comparisons"] = None if self.checkpoint is None else answers.digest()
         else:

@@ -88,13 +88,18 @@ def satisfied(embedding: ArrayLike, answers: ArrayLike | Triplets | Choices) -> 
 
 
 def share_in_order(embedding: ArrayLike, answers: Triplets | Choices) -> Floats:
-    """Share (m,) of the comparisons within each answer that the embedding satisfies."""
+    """Share (m,) of the comparisons within each answer that the embedding satisfies.
+
+    None where the observer could not tell.
+    """
     split = split_of(answers)
     right = satisfied(embedding, split).astype(np.float64)
     if not isinstance(answers, Choices):
         return right
-    starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
-    return np.asarray(np.add.reduceat(right, starts) / np.diff(np.append(starts, len(right))))
+    assert split.screens is not None  # the numbers of the choices
+    total = np.bincount(split.screens, minlength=len(answers))
+    in_order = np.bincount(split.screens, right, minlength=len(answers))
+    return np.asarray(in_order / np.maximum(total, 1))
 
 
 def triplet_error(embedding: ArrayLike, answers: ArrayLike | Triplets | Choices) -> float:

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.answers.choices import Choices
-from tercet.answers.either import match_objects, rearranged
+from tercet.answers.either import asked_with_ties, match_objects, rearranged
 from tercet.answers.questions import count_comparisons, draw_distinct, unrank
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
+from tercet.kinds import FARTHEST, FARTHEST_OR_TIE
 from tercet.metrics import squared_distances
 from tercet.models import ANY_PROBABILITY
-from tercet.models.base import Model
+from tercet.models.base import NOT_NEGATIVE, Model
 from tercet.models.luce import draw_outcomes
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
@@ -217,6 +218,8 @@ def choices_from_model(
     choices: Choices,
     *,
     lapse: float = 0.0,
+    tie: float = 0.0,
+    bias: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> Choices:
     """The same questions with answers drawn from a model: the odds of a pair ∝ its similarity.
@@ -230,15 +233,38 @@ def choices_from_model(
         What was chosen has no effect.
     lapse : float
         Share of answers that are any of the outcomes, all equally likely.
+    tie : float
+        Odds of "cannot tell" against the geometric mean of the alternatives', as an answer to
+        choices of one; never, if 0.
+    bias : (positions,) array, optional
+        Log-odds by which the alternative at each position is preferred.
     """
     _check_share(lapse, "lapse")
+    NOT_NEGATIVE.check("tie", tie)
     points = np.asarray(points, dtype=np.float64)
     known = match_objects(choices, len(points), None)
     apart = points[known.pairs[:, 0]] - points[known.pairs[:, 1]]
     log_s, _ = model.log_similarity(np.einsum("ak,ak->a", apart, apart), points.shape[1])
-    order = np.empty(len(log_s), dtype=np.int64)
-    draw_outcomes(float(lapse), known.cuts, known.kinds, log_s, as_generator(random_state), order)
-    return rearranged(choices, order)
+    if bias is not None:
+        log_s += _sides(known, np.asarray(bias, dtype=np.float64))
+    known = asked_with_ties(known, allowed=tie > 0.0)
+    order, chosen = np.empty(len(log_s), dtype=np.int64), known.n_chosen.copy()
+    rng, even = as_generator(random_state), float(np.log(tie)) if tie > 0.0 else 0.0
+    draw_outcomes(float(lapse), even, known.cuts, known.kinds, log_s, rng, order, chosen)
+    return rearranged(known, order, chosen)
+
+
+def _sides(choices: Choices, bias: Floats) -> Floats:
+    """What the positions of the alternatives (A,) add to their log-similarities."""
+    shown = choices.positions
+    if shown is None or bias.ndim != 1 or shown.max() >= len(bias) or not np.isfinite(bias).all():
+        raise InputError(
+            "bias must be one finite log-odds for every position, and the choices must have "
+            f"positions; got shape {bias.shape}."
+        )
+    farthest = np.isin(choices.kinds, (FARTHEST, FARTHEST_OR_TIE))
+    sign = np.repeat(np.where(farthest, -1.0, 1.0), choices.n_alternatives)
+    return np.where(shown < 0, 0.0, sign * bias[shown])
 
 
 def noisy_triplets(

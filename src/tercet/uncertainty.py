@@ -17,8 +17,10 @@ import numpy as np
 from tercet.answers.choices import Choices
 from tercet.arrays import Floats, Index
 from tercet.compiled import jit, jit_sums
+from tercet.engine.problem import UNKNOWN
 from tercet.errors import InputError
 from tercet.models import Model
+from tercet.models.base import BIAS
 from tercet.models.luce import choice_probabilities
 from tercet.running.threads import in_order
 
@@ -26,6 +28,7 @@ __all__ = [
     "METHODS",
     "Ellipses",
     "answer_probability",
+    "bonus_by_draw",
     "check_method",
     "choice_probability",
     "constants_by_draw",
@@ -34,6 +37,7 @@ __all__ = [
     "ellipses",
     "find_pairs",
     "pairwise_probability",
+    "places_of",
     "point_covariance",
     "similarities_by_draw",
     "total_uncertainty",
@@ -367,13 +371,16 @@ def choice_probability(
         Of every alternative, to be the one chosen, or the first of several. Lapses are left out:
         they do not change which alternative is the most likely one.
     """
-    size = len(squared)
+    size, parameters = len(squared), parameters or {}
     probability, first = np.empty((size, len(choices))), np.empty((size, len(alternatives)))
-    drawn = similarities_by_draw(squared, model, n_components, parameters or {})
+    drawn = similarities_by_draw(squared, model, n_components, parameters)
+    bonus, places = bonus_by_draw(parameters, size), places_of(choices, parameters)
     for s, (log_s, lapse) in enumerate(drawn):
         choice_probabilities(
             lapse,
+            bonus[s],
             alternatives,
+            places,
             choices.cuts,
             choices.kinds,
             choices.n_chosen,
@@ -382,6 +389,31 @@ def choice_probability(
             first[s],
         )
     return probability.T, first.T
+
+
+def bonus_by_draw(parameters: Mapping[str, Floats], size: int) -> Floats:
+    """The bonus (S, 2 + positions) of "cannot tell" and of each position, see `Lists`."""
+    sides = [parameters[name] for name in parameters if name.startswith(BIAS)]
+    tie = np.log(parameters["tie"]) if "tie" in parameters else np.zeros(size)
+    return np.stack([tie, np.zeros(size), *sides], axis=1)
+
+
+def places_of(choices: Choices, parameters: Mapping[str, Floats]) -> Index:
+    """Where the alternatives have their bonus, (A,); none if sides do not matter.
+
+    Raises if a tie is possible and the draws do not say how likely.
+    """
+    if choices.may_tie.any() and "tie" not in parameters:
+        raise InputError(
+            "“cannot tell” is a possible answer to these choices, but the draws come from answers "
+            "without it: leave it out (in Python: choices.without_ties()), or fit to answers that "
+            "have it."
+        )
+    sides = sum(name.startswith(BIAS) for name in parameters)
+    if not sides or choices.positions is None:
+        return np.empty(0, dtype=np.int64)
+    known = choices.positions < sides  # one never seen has no bonus
+    return np.where(known, choices.positions, -1) + (UNKNOWN + 1)
 
 
 def similarities_by_draw(

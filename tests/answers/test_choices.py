@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from tercet import Choices, Triplets
-from tercet.answers.making import simplify
 from tercet.answers.choices import (
     BEST_WORST,
     FARTHEST,
@@ -18,6 +17,7 @@ from tercet.answers.choices import (
     as_answers,
     number_choices,
 )
+from tercet.answers.making import simplify
 from tercet.errors import InputError, RowsError
 
 ROW1 = r"row 1 \(counting from 0\): "

@@ -82,7 +82,8 @@ def with_lapse(model, problem, X, lapse):
     """Loss, its derivative by the lapse rate, and its gradient."""
     gradient = np.zeros_like(X)
     p, q = map(float, model.constants(X.shape[1]))
-    loss, by_lapse, _, _ = add_edges(code_of(model), p, q, lapse, problem, X, gradient)
+    code, bonus = code_of(model), problem.lists.bonus
+    loss, by_lapse, *_ = add_edges(code, p, q, lapse, bonus, problem, X, gradient)
     return loss, by_lapse, gradient
 
 
@@ -191,6 +192,9 @@ def test_choices_between_two_are_the_comparisons(model, weighted, d):
     assert_same(found, evaluate(Objective(model, d, 0.1), problem_of(triplets), X))
 
 
+NO_SIDES = np.empty(0, dtype=np.int64), np.zeros(2)  # places and bonus of lists
+
+
 def as_lists(problem):
     """The comparisons of a problem as choices among two alternatives."""
     m = len(problem.comparisons)
@@ -201,6 +205,7 @@ def as_lists(problem):
         np.full(m, ORDERED),
         np.ones(m, dtype=np.int64),
         weights,
+        *NO_SIDES,
     )
 
 
@@ -245,6 +250,7 @@ def single_choices(size, count, kind=ORDERED, seed=0):
         np.full(count, kind),
         np.ones(count, dtype=np.int64),
         rng.uniform(0.2, 4.0, count),
+        *NO_SIDES,
     )
 
 
@@ -257,9 +263,10 @@ def test_blocks_of_single_choices_are_the_choices_one_by_one(kind, size, count, 
     rng = np.random.default_rng(1)
     log_s, slopes = 5.0 * rng.normal(size=40), rng.normal(size=40)
     w, expected = np.zeros((2, 40))
-    found = list_weights(lapse, lists, 0, count, log_s, slopes, w)
+    bonus, unused = np.zeros((2, 2))
+    found = list_weights(lapse, bonus, lists, 0, count, log_s, slopes, w, unused)
     one_by_one = engine_lists._add_one_by_one(
-        lapse, 1.0 / size, lists, 0, count, log_s, slopes, expected
+        lapse, 1.0 / size, bonus, lists, 0, count, log_s, slopes, expected, unused
     )
     assert found == pytest.approx(one_by_one, rel=1e-11, abs=1e-9)
     np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-9)
@@ -277,7 +284,7 @@ def test_more_alternatives_than_a_block_holds(kind):
         log_s[-1] = 900.0
     w = np.zeros((2, 41))
     found = [
-        list_weights(0.0, lists, 0, 50, log_s, slopes, own)[0]
+        list_weights(0.0, lists.bonus, lists, 0, 50, log_s, slopes, own, np.zeros(2))[0]
         for lists, own in zip((few, many), w, strict=True)
     ]
     assert found[1] == pytest.approx(found[0], rel=1e-12)
@@ -289,9 +296,10 @@ def test_the_loss_alone_is_that_of_the_weights(model):
     problem, X = problem_of(choices_of_every_kind(m=100, weights=uniform(0.2, 4.0))), points(2)
     log_s, slopes = log_similarities(model, problem, X)
     count = len(problem.lists.kinds)
-    whole, by_lapse = list_weights(
-        0.0, problem.lists, 0, count, log_s, slopes, np.zeros_like(log_s)
-    )
+    w, by_bonus = np.zeros_like(log_s), np.zeros(2)
+    lists = problem.lists
+    whole, by_lapse = list_weights(0.0, lists.bonus, lists, 0, count, log_s, slopes, w, by_bonus)
+    assert (by_bonus == 0.0).all()
     assert by_lapse == 0.0
     assert list_loss(problem.lists, log_s, np.inf) == pytest.approx(whole, rel=1e-13)
     for limit in (0.0, 0.3 * whole, 0.99 * whole):

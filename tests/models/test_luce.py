@@ -388,7 +388,9 @@ def probabilities(lapse, kind, k, u):
     p, first = np.empty(count), np.empty(count * m)
     choice_probabilities(
         lapse,
+        np.zeros(2),
         np.ravel(all_of_them),
+        np.empty(0, dtype=np.int64),
         m * np.arange(count + 1),
         np.full(count, kind, dtype=np.int8),
         np.full(count, k),
@@ -420,6 +422,8 @@ def test_no_choices_have_no_probabilities():
     nothing, none = np.empty(0), np.empty(0, dtype=np.int64)
     choice_probabilities(
         0.1,
+        np.zeros(2),
+        none,
         none,
         np.zeros(1, dtype=np.int64),
         np.empty(0, np.int8),
@@ -442,7 +446,8 @@ def draw_counts(form, lapse, u, seed=0):
     kind, k, m = form
     order = np.empty(N_DRAWS * m, dtype=np.int64)
     cuts, kinds = m * np.arange(N_DRAWS + 1), np.full(N_DRAWS, kind, dtype=np.int8)
-    draw_outcomes(lapse, cuts, kinds, np.tile(u, N_DRAWS), np.random.default_rng(seed), order)
+    rng, unused = np.random.default_rng(seed), np.full(N_DRAWS, k)
+    draw_outcomes(lapse, 0.0, cuts, kinds, np.tile(u, N_DRAWS), rng, order, unused)
     order = order.reshape(-1, m)
     np.testing.assert_array_equal(np.sort(order, axis=1), np.tile(np.arange(m), (N_DRAWS, 1)))
     chosen = np.sort(order[:, :k], axis=1) if kind == UNORDERED else order[:, :k]
@@ -470,7 +475,8 @@ def test_draws_from_something_else_are_noticed(form, wrong):
         other = {ORDERED: FARTHEST, BEST_WORST: ORDERED, UNORDERED: FARTHEST}[kind]
         order = np.empty(N_DRAWS * m, dtype=np.int64)
         cuts, kinds = m * np.arange(N_DRAWS + 1), np.full(N_DRAWS, other, dtype=np.int8)
-        draw_outcomes(0.0, cuts, kinds, np.tile(u, N_DRAWS), np.random.default_rng(0), order)
+        rng, unused = np.random.default_rng(0), np.full(N_DRAWS, k)
+        draw_outcomes(0.0, 0.0, cuts, kinds, np.tile(u, N_DRAWS), rng, order, unused)
         order = order.reshape(-1, m)
         if kind == BEST_WORST:
             order = order[:, [0, m - 1]]
@@ -490,7 +496,7 @@ def predict(kind, k, scores):
     """Order of the alternatives, whether the given outcome is predicted, and the share in order."""
     scores, cuts = np.asarray(scores, dtype=float), np.array([0, len(scores)])
     kinds, order = np.array([kind], dtype=np.int8), np.empty(len(scores), dtype=np.int64)
-    order_outcomes(kinds, cuts, scores, order)
+    order_outcomes(kinds, cuts, scores, order, np.array([k]))
     right, in_order = np.empty(1), np.empty(1)
     agreement_with(kinds, cuts, np.array([k]), scores, right, in_order)
     return order.tolist(), right[0], in_order[0]

@@ -5,6 +5,7 @@ import pytest
 from studies import sbc
 
 from tercet import Choices, Triplets
+from tercet.answers.choices import restore
 from tercet.models import CKLModel, STEModel, TSTEModel
 from tercet.posterior.draw import draw
 
@@ -56,7 +57,45 @@ def test_choices_of_three_among_nine_too():
     assert smallest(STEModel(), n=10, ask=three_of_nine) > (LIMIT, "")
 
 
+def shown_anywhere(rng):
+    """Odd ones out at known positions."""
+    rows = np.array([rng.permutation(N)[:3] for _ in range(ANSWERS)])
+    shown = np.array([rng.permutation(3) for _ in range(ANSWERS)])
+    return Choices.odd_one_out(rows, n_objects=N, positions=shown)
+
+
+TIES = {"tie": (1.0, 0.8), "bias": (1.0, 0.7)}
+
+
+def test_ties_and_sides_too():
+    assert smallest(STEModel(), ask=shown_anywhere, learn=TIES) > (LIMIT, "")
+
+
 # ---- what must be caught
+
+
+def test_ties_that_are_left_out_are_caught():
+    """The posterior of the rest has no fewer ties to explain, but pairs are too far apart."""
+
+    def sample(plan, choices, *arguments):
+        few = choices[~choices.tied]
+        return draw(plan, few if len(few) else choices, *arguments)
+
+    assert smallest(STEModel(), ask=shown_anywhere, learn=TIES, repeats=120, sample=sample) < (
+        LIMIT,
+        "",
+    )
+
+
+def test_sides_that_are_mistaken_are_caught():
+    def sample(plan, choices, *arguments):
+        turned = choices._fields._replace(positions=(choices.positions + 1) % 3)
+        return draw(plan, restore(turned), *arguments)
+
+    assert smallest(STEModel(), ask=shown_anywhere, learn=TIES, repeats=120, sample=sample) < (
+        LIMIT,
+        "",
+    )
 
 
 def test_a_prior_variance_half_as_large_again_is_caught():

@@ -30,7 +30,7 @@ from tercet.answers.checks import (
     settle_more_objects,
 )
 from tercet.answers.grouping import group, join, select, split
-from tercet.answers.making import check_mask, forbid_ties, make_choices
+from tercet.answers.making import check_mask, check_sides, forbid_ties, make_choices
 from tercet.answers.table import AnswerTable, as_rows, freeze
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Bools, Floats, Index
@@ -431,7 +431,7 @@ class Choices(AnswerTable):
     @property
     def tied(self) -> Bools:
         """Whether the observer could not tell, (m,)."""
-        return self.n_chosen == 0
+        return np.asarray(self.n_chosen == 0)
 
     @property
     def may_tie(self) -> Bools:
@@ -494,6 +494,11 @@ def as_answers(answers: Any, n_objects: int | None = None) -> Triplets | Choices
         return restore(group(triplets)) if triplets.shares_screens else triplets
     if len(answers) == 0:
         raise InputError("there are no choices (0 rows); at least one is needed.")
+    if answers.tied.all():
+        raise InputError(
+            f"the observer could not tell in any of the {len(answers)} choices; at least one other "
+            "answer is needed."
+        )
     count = settle_more_objects(n_objects, answers.names, answers.n_objects, "Choices")
     return (
         answers
@@ -574,19 +579,6 @@ def _make(objects: Objects, pairs: Ragged, chosen: Ragged, kind: int, about: Abo
     )
     kept = select(fields, np.flatnonzero(~tied))
     return kept._replace(kinds=forbid_ties(kept.kinds))
-
-
-def check_sides(given: Any, m: int) -> Index | None:
-    """Check the positions (m, 2) of the two pairs of comparisons."""
-    if given is None:
-        return None
-    sides = np.asarray(given)
-    if sides.shape != (m, 2) or sides.dtype.kind not in "iu" or (sides < -1).any():
-        raise InputError(
-            f"positions must be whole numbers from 0, or -1, of shape {(m, 2)}; got shape "
-            f"{sides.shape} of {sides.dtype}."
-        )
-    return sides.astype(np.int64)
 
 
 def _as_choices(part: Any) -> Choices:

@@ -12,6 +12,7 @@ import numpy as np
 from tercet.answers import choices as of_choices
 from tercet.answers import triplets as of_triplets
 from tercet.answers.choices import Choices
+from tercet.answers.making import allow_ties, forbid_ties
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
@@ -20,10 +21,12 @@ from tercet.text import closest
 __all__ = [
     "Answers",
     "about_choices",
+    "asked_with_ties",
     "chance_of",
     "match_objects",
     "rearranged",
     "split_of",
+    "told",
     "weights_of",
     "with_weights",
 ]
@@ -60,7 +63,23 @@ def with_weights(answers: Answers, weights: Floats | None) -> Answers:
     return of_triplets.restore(answers._fields._replace(weights=weights))
 
 
-def rearranged(choices: Choices, order: Index) -> Choices:
+def told(answers: Answers) -> Answers:
+    """The answers in which the observer could tell."""
+    ties = isinstance(answers, Choices) and bool(answers.may_tie.any())
+    return answers.without_ties() if ties and isinstance(answers, Choices) else answers
+
+
+def asked_with_ties(choices: Choices, *, allowed: bool) -> Choices:
+    """The same questions, whether or not "cannot tell" is an answer to those of one alternative.
+
+    What was chosen means nothing where the observer could not tell.
+    """
+    chosen, kinds = np.maximum(choices.n_chosen, 1), forbid_ties(choices.kinds)
+    kinds = allow_ties(kinds, chosen) if allowed else kinds
+    return of_choices.restore(choices._fields._replace(kinds=kinds, n_chosen=chosen))
+
+
+def rearranged(choices: Choices, order: Index, chosen: Index) -> Choices:
     """The same choices with other outcomes.
 
     Parameters
@@ -68,11 +87,13 @@ def rearranged(choices: Choices, order: Index) -> Choices:
     choices : Choices
     order : (A,) integer array
         For each choice the places of its alternatives, from 0, those that are chosen now first.
+    chosen : (m,) integer array
+        How many are chosen now; none, if the observer cannot tell.
     """
     places = np.repeat(choices.cuts[:-1], choices.n_alternatives) + order
     positions = None if choices.positions is None else choices.positions[places]
     return of_choices.restore(
-        choices._fields._replace(pairs=choices.pairs[places], positions=positions)
+        choices._fields._replace(pairs=choices.pairs[places], positions=positions, n_chosen=chosen)
     )
 
 

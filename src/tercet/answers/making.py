@@ -28,7 +28,7 @@ from tercet.errors import InputError
 from tercet.kinds import FARTHEST, FARTHEST_OR_TIE, ONE_OR_TIE, ORDERED, UNORDERED
 from tercet.text import counted
 
-__all__ = ["allow_ties", "check_mask", "forbid_ties", "make_choices", "simplify"]
+__all__ = ["allow_ties", "check_mask", "check_sides", "forbid_ties", "make_choices", "simplify"]
 
 
 def make_choices(
@@ -98,6 +98,19 @@ def check_mask(given: Any, m: int, word: str) -> Bools:
             f"{mask.shape} of {mask.dtype}."
         )
     return mask
+
+
+def check_sides(given: Any, m: int) -> Index | None:
+    """Check the positions (m, 2) of the two pairs of comparisons."""
+    if given is None:
+        return None
+    sides = np.asarray(given)
+    if sides.shape != (m, 2) or sides.dtype.kind not in "iu" or (sides < -1).any():
+        raise InputError(
+            f"positions must be whole numbers from 0, or -1, of shape {(m, 2)}; got shape "
+            f"{sides.shape} of {sides.dtype}."
+        )
+    return sides.astype(np.int64)
 
 
 def _untied(chosen: Ragged, tied: Bools) -> Ragged:

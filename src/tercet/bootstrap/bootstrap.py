@@ -44,12 +44,12 @@ from tercet.embedder import (
     is_number,
     need_room,
     oriented,
-    problem_of,
     require,
 )
 from tercet.engine.backend import count_own_threads, fit_anywhere
 from tercet.engine.problem import Problem
 from tercet.engine.search import Fit
+from tercet.engine.ties import has_ties, tie_of
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError, TercetError
 from tercet.makers import REPLICATES, Maker
@@ -268,7 +268,8 @@ class Bootstrap(Maker):
         if self.correction and full and estimator.objective().runs_away:
             outcome = outcome._replace(void=bool(satisfied(full.embedding, answers).all()))
         about["device"] = device
-        self._keep(settled, fits, outcome, full, spread, answers.names, entropy, about)
+        tie = tie_of(task.problem) if has_ties(task.problem) else None
+        self._keep(settled, fits, outcome, full, spread, answers.names, entropy, about, tie)
         return outcome
 
     def _count(self) -> int:
@@ -295,8 +296,12 @@ class Bootstrap(Maker):
         names: tuple[str, ...] | None,
         entropy: int,
         about: dict[str, Any],
+        tie: float | None = None,
     ) -> None:
-        """Set the fitted attributes from the replicates that did not fail."""
+        """Set the fitted attributes from the replicates that did not fail.
+
+        All of them have the odds of "cannot tell" of the map of all answers.
+        """
         if not outcome.kept:
             raise TercetError(f"all {len(fits)} replicates failed: {fits[0].reason}.")
         kept = [fits[k] for k in outcome.kept]
@@ -304,6 +309,7 @@ class Bootstrap(Maker):
         chosen = np.random.default_rng(seed_for(entropy, REFERENCE)).integers(len(kept))
         self.ensemble_ = Ensemble(
             draws,
+            parameters={} if tie is None else {"tie": np.full(len(kept), tie)},
             statistics={"loss": np.array([fit.loss for fit in kept])},
             model=settled.embedder.model(),
             names=names,
@@ -380,7 +386,8 @@ class Bootstrap(Maker):
         drawn = answers if counts is None else with_weights(answers, None)
         if self.parametric:
             drawn = _with_opposites(drawn)
-        return _Task(problem_of(drawn), counts, every, units, size)
+        problem = self.embedder.settled_problem(drawn, np.random.default_rng(0))
+        return _Task(problem, counts, every, units, size)
 
     def _fit_all(
         self, task: _Task, entropy: int, checkpoint: Checkpoint, device: str

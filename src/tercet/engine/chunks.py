@@ -55,7 +55,8 @@ def loss_in_chunks(
 
     def both(part: tuple[slice, slice], lengths: Array, w: Array) -> float:
         span, (start, stop) = part[0], (part[1].start, part[1].stop)
-        more = list_weights(0.0, problem.lists, start, stop, log_s, by_length, w)[0]
+        lists, unused = problem.lists, np.zeros(len(problem.lists.bonus))
+        more = list_weights(0.0, lists.bonus, lists, start, stop, log_s, by_length, w, unused)[0]
         return slopes(span, lengths, w) + float(more)
 
     parts = list(zip(spans(size), spans(len(problem.lists.kinds)), strict=True))

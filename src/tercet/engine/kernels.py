@@ -359,15 +359,23 @@ def edge_similarities(
 
 @jit
 def add_edges(
-    code: int, p: float, q: float, lapse: float, problem: Problem, X: Array, gradient: Array
-) -> tuple[float, float, Array, Array]:
+    code: int,
+    p: float,
+    q: float,
+    lapse: float,
+    bonus: Array,
+    problem: Problem,
+    X: Array,
+    gradient: Array,
+) -> tuple[float, float, Array, Array, Array]:
     """Edge form: add the gradient of all comparisons and choices to ``gradient``.
 
-    Returns the loss, its derivative by the lapse rate, the squared lengths of the edges and the
-    derivatives by them.
+    Returns the loss, its derivative by the lapse rate, the squared lengths of the edges, the
+    derivatives by them, and those by the bonus.
     """
     lengths = np.empty(len(problem.edges))
     w = np.zeros(len(problem.edges))
+    by_bonus = np.zeros(len(bonus))
     edge_lengths(X, problem.edges, lengths)
     total, by_lapse = edge_weights(
         code, p, q, lapse, problem.near, problem.far, problem.weights, lengths, w
@@ -376,12 +384,20 @@ def add_edges(
         log_s, slopes = np.empty_like(w), np.empty_like(w)
         edge_similarities(code, p, q, lengths, log_s, slopes)
         more, more_by_lapse = list_weights(
-            lapse, problem.lists, 0, len(problem.lists.kinds), log_s, slopes, w
+            lapse,
+            bonus,
+            problem.lists,
+            0,
+            len(problem.lists.kinds),
+            log_s,
+            slopes,
+            w,
+            by_bonus,
         )
         total += more
         by_lapse += more_by_lapse
     add_laplacian(X, problem.edges, w, gradient)
-    return total, by_lapse, lengths, w
+    return total, by_lapse, lengths, w, by_bonus
 
 
 @jit
@@ -391,7 +407,7 @@ def value_and_gradient(
     """Loss of the embedding X (n, d) and its gradient, on one thread."""
     gradient[:] = 0.0
     if len(problem.edges) > 0:
-        total = add_edges(code, p, q, 0.0, problem, X, gradient)[0]
+        total = add_edges(code, p, q, 0.0, problem.lists.bonus, problem, X, gradient)[0]
     else:
         total = add_rows(code, p, q, problem.comparisons, problem.weights, X, gradient)
     return total + add_penalty(penalty, X, gradient)

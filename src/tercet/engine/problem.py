@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.compiled import jit
+from tercet.kinds import ORDERED
 
 Index = NDArray[np.uint32]
 
@@ -27,9 +28,12 @@ _NO_EDGES = np.empty((0, 2), dtype=np.uint32)
 
 
 class Lists(NamedTuple):
-    """Choices among more than two alternatives, sorted by kind and size: blocks of them are alike.
+    """Choices that are no comparisons, sorted by kind and size: blocks of them are alike.
 
-    The alternatives of choice c are ``edges[cuts[c]:cuts[c + 1]]``, the chosen ones first.
+    The alternatives of choice c are ``edges[cuts[c]:cuts[c + 1]]``, the chosen ones first. Their
+    odds also depend on a *bonus*, which is not in the map. Its logarithm is ``bonus[0]`` for
+    "cannot tell", and ``bonus[places[a]]`` for alternative a, by where it was shown; at place 1,
+    which stands for an unknown position, it is 0.
     """
 
     edges: Index  # (A,) edge numbers
@@ -37,14 +41,21 @@ class Lists(NamedTuple):
     kinds: NDArray[np.int64]  # (C,) ORDERED, UNORDERED, …
     chosen: NDArray[np.int64]  # (C,) how many
     weights: NDArray[np.float64]  # (C,)
+    places: NDArray[np.int64]  # (A,), or (0,) if sides do not matter
+    bonus: NDArray[np.float64]  # (2 + positions,)
 
 
+UNKNOWN = 1  # place of an alternative whose position is unknown; position p has the place 2 + p
+NO_BONUS = np.zeros(2)
+_NO_PLACES = np.empty(0, dtype=np.int64)
 _NO_LISTS = Lists(
     _NONE,
     np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.int64),
     np.empty(0, dtype=np.int64),
     np.empty(0),
+    _NO_PLACES,
+    NO_BONUS,
 )
 
 
@@ -52,7 +63,8 @@ class Problem(NamedTuple):
     """Comparisons sorted by their first object, so that neighbours in memory are used together.
 
     In the row form ``near``, ``far`` and ``edges`` are empty. Empty ``weights`` stand for ones.
-    Choices among more than two alternatives are in ``lists``, numbered after the comparisons.
+    Choices among more than two alternatives are in ``lists``, numbered after the comparisons, and
+    those between two if "cannot tell" was an answer or sides matter.
     """
 
     comparisons: Index  # (m, 3) anchor, near, far; or (m, 4): a-b is nearer than c-d
@@ -104,17 +116,23 @@ def build_choice_problem(
     chosen: NDArray[np.int64],
     n_objects: int,
     weights: NDArray[np.float64] | None = None,
+    positions: NDArray[np.int64] | None = None,
+    bonus: NDArray[np.float64] = NO_BONUS,
 ) -> Problem:
-    """Convert choices: those between two alternatives are comparisons, all others lists.
+    """Convert choices: plain ones between two alternatives are comparisons, all others lists.
 
-    The pairs (A, 2) of choice c, the chosen ones first, are ``pairs[cuts[c]:cuts[c + 1]]``.
+    The pairs (A, 2) of choice c, the chosen ones first, are ``pairs[cuts[c]:cuts[c + 1]]``. Where
+    they were shown, ``positions`` (A,), -1 if unknown, is given if sides matter.
     """
     sizes, count = np.diff(cuts), len(kinds)
-    twos = np.flatnonzero(sizes == 2)
+    plain = (sizes == 2) & (kinds == ORDERED)
+    if positions is not None:
+        plain &= positions[cuts[:-1]] < 0
+    twos = np.flatnonzero(plain)
     quadruplets = np.concatenate([pairs[cuts[twos]], pairs[cuts[twos] + 1]], axis=1)
     given = None if weights is None else weights[twos]
     problem = build_problem(quadruplets, n_objects, given, use_edges=False)
-    others = np.flatnonzero(sizes > 2)
+    others = np.flatnonzero(~plain)
     lead = pairs[cuts[others], 0]
     others = others[np.lexsort((lead, chosen[others], sizes[others], kinds[others]))]
     ends = np.concatenate([[0], np.cumsum(sizes[others])])
@@ -131,7 +149,8 @@ def build_choice_problem(
     near, far, in_lists = np.split(numbers, [len(c), 2 * len(c)])
     each = np.ones(count) if weights is None else weights
     of_lists = kinds[others].astype(np.int64), chosen[others], each[others]
-    lists = Lists(in_lists, ends, *of_lists)
+    shown = _NO_PLACES if positions is None else positions[places] + (UNKNOWN + 1)
+    lists = Lists(in_lists, ends, *of_lists, shown, bonus)
     return problem._replace(near=near, far=far, edges=edges, position=position, lists=lists)
 
 
@@ -207,8 +226,13 @@ def _take_lists(lists: Lists, times: NDArray[np.int32]) -> Lists:
     edges = np.empty(cuts[-1], dtype=np.uint32)
     for new, c in enumerate(kept):
         edges[cuts[new] : cuts[new + 1]] = lists.edges[lists.cuts[c] : lists.cuts[c + 1]]
+    places = np.empty(cuts[-1] if len(lists.places) > 0 else 0, dtype=np.int64)
+    if len(places) > 0:
+        for new, c in enumerate(kept):
+            places[cuts[new] : cuts[new + 1]] = lists.places[lists.cuts[c] : lists.cuts[c + 1]]
     weights = lists.weights[kept] * times[kept]
-    return Lists(edges, cuts, lists.kinds[kept], lists.chosen[kept], weights)
+    kinds, chosen = lists.kinds[kept], lists.chosen[kept]
+    return Lists(edges, cuts, kinds, chosen, weights, places, lists.bonus)
 
 
 @jit

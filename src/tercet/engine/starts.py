@@ -9,8 +9,9 @@ import numpy as np
 from tercet.compiled import jit
 from tercet.engine.lbfgs import dot
 from tercet.engine.problem import Index, Problem
+from tercet.kinds import FARTHEST, ORDERED
 from tercet.models.base import Array
-from tercet.models.luce import choice_loss
+from tercet.models.luce import allows_tie, choice_loss, sign_of
 
 # Lanczos steps for a start in d dimensions: more gained nothing on simulated worlds.
 _LEAST_STEPS, _STEPS_PER_DIMENSION = 20, 10
@@ -141,8 +142,13 @@ def count_alternatives(kind: int, chosen: int, counts: Array) -> None:
     """Write the signed counts of the alternatives of a choice, the chosen ones first.
 
     They are twice the slopes of its log-likelihood where all pairs are equally near: for two
-    alternatives, 1 and -1.
+    alternatives, 1 and -1. "Cannot tell" has none.
     """
+    if chosen == 0:
+        counts[:] = 0.0
+        return
+    if allows_tie(kind):
+        kind = ORDERED if sign_of(kind) > 0.0 else FARTHEST
     choice_loss(kind, chosen, np.zeros(len(counts)), counts)
     for j in range(len(counts)):
         counts[j] *= -2.0

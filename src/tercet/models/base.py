@@ -51,9 +51,11 @@ NOT_NEGATIVE = Domain("zero or a positive number", 0.0)
 _TINIEST, _HUGEST = float(np.nextafter(0.0, 1.0)), float(np.finfo(np.float64).max)
 FINITE = Domain("a finite number", -_HUGEST, _HUGEST)
 
-# Parameters drawn with the points for any model.
+# Parameters drawn with the points for any model; the log-odds of positions have numbers.
+BIAS = "bias_"
 DRAWN = {
     "lapse": Domain("a share from 0 to 1", 0.0, 1.0),
+    "tie": Domain("a positive number", _TINIEST, _HUGEST),
     "variance": Domain("a positive number", _TINIEST, _HUGEST),
 }
 
@@ -63,8 +65,8 @@ DRAWN = {
 # so that the loss does not change when all squared distances grow by c and p by c**(q / 2);
 # ROUNDED_POWER, the constant q, if squared distances enter only as powers q / 2 of their sums with
 # CORNER; TAIL, the constant p, if with it the similarity is a function of log(1 + p y) / p, y being
-# such a power.
-LAPSE, POWER, OFFSET, ROUNDED_POWER, TAIL = 0, 1, 2, 3, 4
+# such a power. With any model: TIE, the odds of "cannot tell", and SIDE, those of a position.
+LAPSE, POWER, OFFSET, ROUNDED_POWER, TAIL, TIE, SIDE = range(7)
 
 # Distances are rounded off below a hundredth of a map's unit, where a model has one: d becomes the
 # root of d**2 + CORNER, so that the loss is smooth where two points meet.

@@ -4,6 +4,8 @@ The odds of a pair are proportional to its similarity s (Luce 1959). One choice 
 is a softmax of log s. Several in order are choices without replacement (Plackett 1975, Luce 1959).
 Several without order are the sum over all their orders. The least similar pair has odds 1/s. The
 most and the least similar one are chosen one after the other, the least similar among the rest.
+"Cannot tell" competes with a single choice by odds proportional to the geometric mean of those of
+the alternatives (Davidson 1970; of more than two, Firth, Kosmidis & Turner 2019).
 
 An alternative is a number here, and the chosen ones come first.
 """
@@ -17,8 +19,18 @@ from numpy.typing import NDArray
 
 from tercet.arrays import Index
 from tercet.compiled import exp, inline, jit, log
-from tercet.kinds import BEST_WORST, FARTHEST, ORDERED, UNORDERED
+from tercet.kinds import (
+    BEST_WORST,
+    FARTHEST,
+    FARTHEST_OR_TIE,
+    ONE_OR_TIE,
+    ORDERED,
+    UNORDERED,
+)
 from tercet.models.base import Array
+
+# Place of the odds of "cannot tell" among the odds that do not depend on the map.
+TIE = 0
 
 # Chosen alternatives up to which all subsets of them are visited; above, an integral is faster.
 MOST_SUBSETS = 8
@@ -31,8 +43,22 @@ EARLY = -37.0  # log z below which 1 - exp(-z) is z, to rounding
 
 
 @jit
+def allows_tie(kind: int) -> bool:
+    """Whether "cannot tell" is an outcome."""
+    return kind in (ONE_OR_TIE, FARTHEST_OR_TIE)
+
+
+@jit
+def sign_of(kind: int) -> float:
+    """1, or -1 if dissimilar pairs are chosen first."""
+    return -1.0 if kind in (FARTHEST, FARTHEST_OR_TIE) else 1.0
+
+
+@jit
 def count_outcomes(kind: int, chosen: int, size: int) -> float:
     """The number of outcomes of a choice of ``chosen`` among ``size`` alternatives."""
+    if allows_tie(kind):
+        return size + 1.0
     outcomes = 1.0
     for i in range(chosen if kind != FARTHEST else 1):
         outcomes *= size - i
@@ -61,7 +87,13 @@ def _log_sum(u: Array, first: int) -> float:
 
 @jit
 def choice_loss(kind: int, chosen: int, u: Array, slope: Array) -> float:
-    """-log probability of a choice, given log-similarities u (m,); writes its derivatives by u."""
+    """-log probability of a choice, given log-similarities u (m,); writes its derivatives by u.
+
+    If "cannot tell" is an outcome, the logarithm of its odds against the geometric mean follows in
+    u (m + 1,).
+    """
+    if allows_tie(kind):
+        return _one_or_tie(sign_of(kind), chosen, u, slope)
     if kind == ORDERED:
         return _ordered(chosen, u, slope)
     if kind == UNORDERED:
@@ -111,6 +143,28 @@ def _farthest(u: Array, slope: Array, first: int) -> float:
         slope[j] /= -total
     slope[first] += 1.0
     return float(top + log(total) + u[first])
+
+
+@jit
+def _one_or_tie(sign: float, chosen: int, u: Array, slope: Array) -> float:
+    """The first alternative, or a tie if none is chosen: the last of the numbers u."""
+    m = len(u) - 1
+    mean = 0.0
+    for j in range(m):
+        slope[j] = sign * u[j]
+        mean += slope[j] / m
+    slope[m] = u[m] + mean
+    loss = _log_sum(slope, 0)
+    for j in range(m + 1):
+        slope[j] -= loss
+    picked = 0 if chosen > 0 else m
+    loss = -slope[picked]
+    for j in range(m + 1):
+        slope[j] = exp(slope[j])
+    slope[picked] -= 1.0
+    for j in range(m):
+        slope[j] = sign * (slope[j] + slope[m] / m)
+    return float(loss)
 
 
 @jit
@@ -221,7 +275,9 @@ def _integral(chosen: int, u: Array, slope: Array) -> float:
 @jit
 def choice_probabilities(
     lapse: float,
+    bonus: Array,
     alternatives: Index,
+    places: Index,
     cuts: Index,
     kinds: NDArray[np.int8],
     chosen: Index,
@@ -231,30 +287,41 @@ def choice_probabilities(
 ) -> None:
     """Probability (m,) of choices, and (A,) of each alternative to be chosen first, lapses apart.
 
-    ``alternatives`` (A,) are places in ``log_s``; those of choice c are from ``cuts[c]`` on.
+    ``alternatives`` (A,) are numbers in ``log_s``; those of choice c are from ``cuts[c]`` on.
+    ``bonus`` and ``places`` are those of `tercet.engine.problem.Lists`.
     """
-    size = np.max(np.diff(cuts)) if len(kinds) > 0 else 0
+    size = np.max(np.diff(cuts)) + 1 if len(kinds) > 0 else 0
     u, unused = np.empty(size), np.empty(size)
     for c in range(len(kinds)):
-        m = cuts[c + 1] - cuts[c]
+        m, sign = cuts[c + 1] - cuts[c], sign_of(kinds[c])
         for j in range(m):
             u[j] = log_s[alternatives[cuts[c] + j]]
-        loss = choice_loss(kinds[c], chosen[c], u[:m], unused[:m])
+            if len(places) > 0 and kinds[c] != BEST_WORST:
+                u[j] += sign * bonus[places[cuts[c] + j]]
+        many = m
+        if allows_tie(kinds[c]):
+            u[m] = bonus[TIE]
+            many = m + 1
+        loss = choice_loss(kinds[c], chosen[c], u[:many], unused[:many])
         chance = 1.0 / count_outcomes(kinds[c], chosen[c], m)
         probability[c] = (1.0 - lapse) * exp(-loss) + lapse * chance
-        sign = -1.0 if kinds[c] == FARTHEST else 1.0
         for j in range(m):
             u[j] *= sign
-        total = _log_sum(u[:m], 0)
+        if many > m:
+            u[m] += np.mean(u[:m])
+        total = _log_sum(u[:many], 0)
         for j in range(m):
             first[cuts[c] + j] = exp(u[j] - total)
 
 
 @jit
-def order_outcomes(kinds: NDArray[np.int8], cuts: Index, scores: Array, order: Index) -> None:
+def order_outcomes(
+    kinds: NDArray[np.int8], cuts: Index, scores: Array, order: Index, chosen: Index
+) -> None:
     """Arrange the alternatives of choices by scores (A,), the highest first; writes their places.
 
-    Of a choice of the most and the least similar, the lowest score comes second.
+    Of a choice of the most and the least similar, the lowest score comes second. Where "cannot
+    tell" is an outcome, also writes how many are chosen, 1 or 0.
     """
     for c in range(len(kinds)):
         start, stop = cuts[c], cuts[c + 1]
@@ -263,6 +330,9 @@ def order_outcomes(kinds: NDArray[np.int8], cuts: Index, scores: Array, order: I
             worst = places[-1]
             places[2:] = places[1:-1].copy()
             places[1] = worst
+        if allows_tie(kinds[c]):
+            own = scores[start:stop]
+            chosen[c] = 1 if np.max(own) >= 1.0 - np.sum(own) else 0
         for j in range(stop - start):
             order[start + j] = places[j]
 
@@ -278,12 +348,22 @@ def agreement_with(
 ) -> None:
     """Whether the scores (A,) predict the given outcome: 1, 0, or a share of those that tie.
 
-    Also writes the share of the comparisons within each choice that the scores get right.
+    Also writes the share of the comparisons within each choice that the scores get right; for
+    "cannot tell", which has none, whether that was predicted.
     """
     for c in range(len(kinds)):
         start, m, k = cuts[c], cuts[c + 1] - cuts[c], chosen[c]
         own = scores[start : start + m]
-        if kinds[c] == UNORDERED:
+        if allows_tie(kinds[c]):  # the probabilities of the alternatives leave the rest to a tie
+            tie = 1.0 - np.sum(own)
+            given = tie if k == 0 else own[0]
+            best = max(tie, np.max(own))
+            ties = float(np.sum(own == best)) + (1.0 if tie == best else 0.0)
+            right[c] = 1.0 / ties if given == best else 0.0
+            if k == 0:
+                in_order[c] = right[c]
+                continue
+        elif kinds[c] == UNORDERED:
             right[c] = _share_of_sets(own, k)
         elif kinds[c] == BEST_WORST:
             right[c] = _share_of_first(own) * _share_of_first(-own[1:])
@@ -324,26 +404,33 @@ def _share_of_sets(scores: Array, chosen: int) -> float:
 @jit
 def draw_outcomes(
     lapse: float,
+    tie: float,
     cuts: Index,
     kinds: NDArray[np.int8],
     u: Array,
     rng: np.random.Generator,
     order: Index,
+    chosen: Index,
 ) -> None:
     """Draw an outcome of each choice: writes the places of its alternatives, the chosen ones first.
 
     The largest of log-similarities u (A,) with Gumbel noise added is a Luce choice, and their order
-    a choice without replacement (Yellott 1977).
+    a choice without replacement (Yellott 1977). ``tie`` is the logarithm of the odds of "cannot
+    tell"; where that is an outcome, also writes how many are chosen, 1 or 0.
     """
     for c in range(len(kinds)):
         start, stop = cuts[c], cuts[c + 1]
-        sign = -1.0 if kinds[c] == FARTHEST else 1.0
+        sign = sign_of(kinds[c])
         if rng.random() < lapse:
             sign = 0.0
         scores = np.empty(stop - start)
         for j in range(stop - start):
             scores[j] = sign * u[start + j] - math.log(rng.standard_exponential())
         places = np.argsort(-scores)
+        if allows_tie(kinds[c]):
+            even = sign * np.mean(u[start:stop]) + (tie if sign != 0.0 else 0.0)
+            even -= math.log(rng.standard_exponential())
+            chosen[c] = 1 if scores[places[0]] > even else 0
         if kinds[c] == BEST_WORST:
             last, highest = 1, -math.inf
             for j in range(1, stop - start):

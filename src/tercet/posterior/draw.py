@@ -22,7 +22,7 @@ from tercet.engine.kernels import code_of, value_and_gradient
 from tercet.engine.search import Objective
 from tercet.errors import TercetError
 from tercet.makers import Sizes
-from tercet.models.base import Array, Model
+from tercet.models.base import BIAS, Array, Model
 from tercet.posterior import hamiltonian
 from tercet.posterior.chains import Chain, ChainRun, Sampler, Tick, begin_chains, run_chains
 from tercet.posterior.diagnostics import distances_to_watch
@@ -267,7 +267,8 @@ def build_target(plan: Plan, answers: Answers) -> Target:
     # Elliptical slices, learned parameters and the accelerator need the edge form.
     by_edges = plan.learn or plan.sampler == "elliptical_slice" or plan.device == "gpu"
     use_edges = True if by_edges else None
-    problem = problem_of(answers, use_edges=use_edges)
+    sides = sum(name.startswith(BIAS) for name in plan.learn)
+    problem = problem_of(answers, use_edges=use_edges, sides=sides)
     p, q = plan.model.constants(d)
     block, mean, sd = np.eye(d), 0.0, 0.0
     if isinstance(prior, NormalPrior):

@@ -26,6 +26,7 @@ from tercet.posterior.priors import (
     NormalPrior,
     check_learn,
     default_prior,
+    learn_from,
 )
 from tercet.running.checkpoint import PathLike
 from tercet.running.memory import need_memory
@@ -71,10 +72,13 @@ class Posterior(Maker):
         Initial draws of each chain that are discarded; by default 500, 1000 for elliptical slice
         sampling, and 200 on a GPU, where all chains adapt together.
     learn : sequence of str, or dict, optional
-        Parameters to estimate with the points: "lapse", the share of answers given at random, and
-        for CKL "exponent" and "mu", for Shepard "gamma" and "tail". A dict gives their priors:
-        ``{"lapse": (a, b)}`` for Beta(a, b), ``{"gamma": (median, spread)}`` for a log-normal one.
-        By default those of the recommended model if the estimator is an integer, else none.
+        Parameters to estimate with the points: "lapse", the share of answers given at random;
+        "bias", the log-odds by which the alternative at each position is preferred, where positions
+        are known; for CKL "exponent" and "mu", for Shepard "gamma" and "tail". A dict gives their
+        priors: ``{"lapse": (a, b)}`` for Beta(a, b), ``{"gamma": (median, spread)}`` for a
+        log-normal one (of "bias", of the odds). By default those of the recommended model if the
+        estimator is an integer, else none. "tie", the odds of "cannot tell", is always learned if
+        that is among the answers.
     start : {"mode", "likelihood", "likelihood_as_found"}
         Whether chains start near modes of the posterior or, with elliptical slices only, at maxima
         of the likelihood as in the paper (and always with a DistancePrior). If there is no maximum,
@@ -192,7 +196,7 @@ class Posterior(Maker):
     def _fit_quietly(self, answers: Answers, begun: Begun | None = None) -> Self:
         """Fit to answers already checked; chains of the same posterior that have begun go on."""
         settled = self.settle(len(answers))
-        plan = settled._plan()
+        plan = settled._plan_for(answers)
         _need_room_for(plan, answers.n_objects)
         if begun is not None:
             drawn = go_on(begun, self.n_jobs, self.progress)
@@ -207,7 +211,7 @@ class Posterior(Maker):
     def _begin_quietly(self, answers: Answers, sizes: Sizes) -> Begun:
         """Fit with the first draws of some of the chains, which `_fit_quietly` can continue."""
         settled = self.settle(len(answers))
-        plan = settled._plan()
+        plan = settled._plan_for(answers)
         _need_room_for(plan.beginning(sizes), answers.n_objects)
         begun = begin(plan, answers, entropy_of(self.random_state), self.n_jobs)
         drawn = go_on(begun, self.n_jobs, self.progress, sizes)
@@ -290,6 +294,18 @@ class Posterior(Maker):
         count = int(settled.n_samples) * (int(settled.n_chains) if sampler == "laplace" else 1)
         d, start = estimator.n_components, self.start
         return Plan(model, d, prior, learn, sampler, count, chains, warmup, start, device)
+
+    def _plan_for(self, answers: Answers) -> Plan:
+        """The plan for these answers, with the parameters that can be learned from them."""
+        plan = self._plan()
+        learn = learn_from(plan.learn, answers)
+        if learn and plan.sampler != "hmc":
+            raise InputError(
+                "the odds of “cannot tell” are learned, which needs sampler='hmc', not "
+                f"{plan.sampler!r}; or leave these answers out (in Python: "
+                "answers.without_ties())."
+            )
+        return plan._replace(learn=learn)
 
     def _device(self, sampler: str, n_chains: int) -> str:
         """The device to use, "cpu" or "gpu"."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
 from tercet.embedder import is_number
 from tercet.errors import InputError
-from tercet.models.base import LAPSE, OFFSET, Array, Model
+from tercet.models.base import BIAS, LAPSE, OFFSET, SIDE, TIE, Array, Model
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
 
@@ -156,19 +158,25 @@ Learn = dict[str, tuple[float, float]]
 LAPSE_PRIOR = (1.0, 9.0)
 _FIRST_LAPSE = 0.05
 
+# Log-normal (median, spread) of the odds of "cannot tell", and of those of each position: before
+# any answer, one of two positions is preferred by odds of up to 4 with probability .67.
+TIE_PRIOR = (1.0, 1.5)
+SIDE_PRIOR = (1.0, 1.0)
+SIDES = "bias"
+
 # Log-normal (median, spread) of the variance of the points.
 VARIANCE = (1.0, 1.0)
 
 
 def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model: Model) -> Learn:
-    """Check ``learn`` and return the priors by name, the lapse rate first."""
+    """Check ``learn`` and return the priors by name: the lapse rate, the model's own, the rest."""
     if isinstance(learn, str):
         raise InputError(f"learn takes several names, such as learn=({learn!r},), got {learn!r}.")
     if not isinstance(learn, Mapping | Sequence):
         raise InputError(f"learn takes names, such as learn=('lapse',), or a dict, got {learn!r}.")
     given = dict(learn) if isinstance(learn, Mapping) else dict.fromkeys(learn)
     own = {name: learned.prior for name, learned in model.learnable().items()}
-    known = {"lapse": LAPSE_PRIOR} | own
+    known = {"lapse": LAPSE_PRIOR} | own | {"tie": TIE_PRIOR, SIDES: SIDE_PRIOR}
     for name, prior in given.items():
         if name not in known:
             raise InputError(
@@ -185,6 +193,33 @@ def check_learn(learn: Sequence[str] | Mapping[str, tuple[float, float]], model:
     return {
         name: (float(priors[name][0]), float(priors[name][1])) for name in known if name in priors
     }
+
+
+def learn_from(learn: Learn, answers: Answers) -> Learn:
+    """What is learned from these answers: odds of ties if there are any, and of each position.
+
+    Raises if sides are to be learned and no position is known.
+    """
+    choices = answers if isinstance(answers, Choices) else None
+    found = {name: prior for name, prior in learn.items() if name not in ("tie", SIDES)}
+    if choices is not None and choices.may_tie.any():
+        found["tie"] = learn.get("tie", TIE_PRIOR)
+    elif "tie" in learn:
+        raise InputError("learn has 'tie', but “cannot tell” is in none of the answers; omit it.")
+    if SIDES in learn:
+        if (count := count_positions(answers)) < 2:
+            raise InputError(
+                "learn has 'bias', but the answers do not say where the alternatives were shown: "
+                "give positions to Choices, or omit it."
+            )
+        found |= {f"{BIAS}{position}": learn[SIDES] for position in range(count)}
+    return found
+
+
+def count_positions(answers: Answers) -> int:
+    """The number of positions at which alternatives were shown; 0 if unknown."""
+    shown = answers.positions if isinstance(answers, Choices) else None
+    return 0 if shown is None else int(shown.max(initial=-1)) + 1
 
 
 def default_prior(
@@ -214,13 +249,14 @@ def first_theta(learn: Learn, model: Model) -> Array:
     start = {"lapse": math.log(_FIRST_LAPSE / (1.0 - _FIRST_LAPSE))}
     for name, learned in model.learnable().items():
         start[name] = math.log(max(getattr(model, name), learned.start))
-    return np.array([start[name] for name in learn])
+    return np.array([start.get(name, 0.0) for name in learn])  # odds of ties and positions: even
 
 
 def roles(learn: Learn, model: Model) -> NDArray[np.int64]:
     """Roles (k,) of the learned parameters in the loss: LAPSE, POWER, …."""
-    known = {"lapse": LAPSE} | {name: own.role for name, own in model.learnable().items()}
-    return np.array([known[name] for name in learn], dtype=np.int64)
+    known = {"lapse": LAPSE, "tie": TIE}
+    known |= {name: own.role for name, own in model.learnable().items()}
+    return np.array([known.get(name, SIDE) for name in learn], dtype=np.int64)
 
 
 def theta_priors(learn: Learn) -> Array:
@@ -230,9 +266,17 @@ def theta_priors(learn: Learn) -> Array:
 
 
 def natural(learn: Learn, thetas: Array) -> dict[str, Array]:
-    """The learned parameters on their own scale, (S,) each, from thetas (S, k)."""
-    columns = zip(learn, thetas.T, strict=True)
+    """The learned parameters on their own scale, (S,) each, from thetas (S, k).
+
+    Those of positions are log-odds whose sum is zero.
+    """
+    sides = [k for k, name in enumerate(learn) if name.startswith(BIAS)]
+    mean = thetas[:, sides].mean(axis=1) if sides else 0.0
+    scales: dict[str, Callable[[Array], Array]] = {
+        "lapse": lambda theta: 1.0 / (1.0 + np.exp(-theta)),
+        BIAS: lambda theta: theta - mean,
+    }
     return {
-        name: 1.0 / (1.0 + np.exp(-column)) if name == "lapse" else np.exp(column)
-        for name, column in columns
+        name: scales.get(BIAS if k in sides else name, np.exp)(thetas[:, k])
+        for k, name in enumerate(learn)
     }

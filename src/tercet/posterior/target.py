@@ -2,7 +2,8 @@
 
 The likelihood does not depend on the centre of the points, so X (n, d) is centred and its centre is
 drawn separately, exactly. Parameters theta estimated with X are on unbounded scales: the logit of
-the lapse rate, the logarithms of the model's own (`models.base`).
+the lapse rate, the logarithms of the model's own (`models.base`) and of the odds of "cannot tell"
+and of the positions. Only differences of the latter matter; their prior makes them definite.
 
 Gradient-based samplers separate shape and size: X = e^rho Y / |Y|, with |Y| the root of its sum of
 squares over its degrees of freedom. The length of Y is arbitrary and gets the distribution of
@@ -20,8 +21,19 @@ from numpy.typing import NDArray
 
 from tercet.compiled import jit, jit_sums
 from tercet.engine.kernels import add_edges, add_rows
-from tercet.engine.problem import Problem
-from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, TAIL, TINY, Array
+from tercet.engine.problem import UNKNOWN, Problem
+from tercet.models.base import (
+    CORNER,
+    LAPSE,
+    OFFSET,
+    POWER,
+    ROUNDED_POWER,
+    SIDE,
+    TAIL,
+    TIE,
+    TINY,
+    Array,
+)
 from tercet.posterior.variance import sum_out
 
 
@@ -48,9 +60,23 @@ def constants(target: Target, theta: Array) -> tuple[float, float, float]:
             lapse = 1.0 / (1.0 + math.exp(-theta[k]))
         elif target.learned[k] == OFFSET or target.learned[k] == TAIL:
             p = math.exp(theta[k])
-        else:
+        elif target.learned[k] == POWER or target.learned[k] == ROUNDED_POWER:
             q = math.exp(theta[k])
     return p, q, lapse
+
+
+@jit
+def bonus_of(target: Target, theta: Array) -> Array:
+    """The bonus of "cannot tell" and of the positions at theta, see `Lists`."""
+    bonus = target.problem.lists.bonus.copy()
+    place = UNKNOWN
+    for k in range(len(theta)):
+        if target.learned[k] == TIE:
+            bonus[0] = theta[k]
+        elif target.learned[k] == SIDE:
+            place += 1
+            bonus[place] = theta[k]
+    return bonus
 
 
 @jit
@@ -62,11 +88,20 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
         rows, weights = problem.comparisons, problem.weights
         return add_rows(target.code, target.p, target.q, rows, weights, X, by_X)
     p, q, lapse = constants(target, theta)
-    energy, by_lapse, lengths, w = add_edges(target.code, p, q, lapse, problem, X, by_X)
+    bonus = bonus_of(target, theta)
+    energy, by_lapse, lengths, w, by_bonus = add_edges(
+        target.code, p, q, lapse, bonus, problem, X, by_X
+    )
+    place = UNKNOWN
     for k in range(len(theta)):
         by_theta[k] = 0.0
         if target.learned[k] == LAPSE:
             by_theta[k] = by_lapse * lapse * (1.0 - lapse)
+        elif target.learned[k] == TIE:
+            by_theta[k] = by_bonus[0]
+        elif target.learned[k] == SIDE:
+            place += 1
+            by_theta[k] = by_bonus[place]
         elif target.learned[k] == OFFSET:
             # Nothing changes when all squared distances grow by c and p by c**(q/2).
             for e in range(len(w)):

@@ -16,8 +16,9 @@ from tercet.answers.grouping import compared
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.ensemble.answering import answering_model
+from tercet.kinds import FARTHEST
 from tercet.models.luce import draw_outcomes
-from tercet.uncertainty import similarities_by_draw
+from tercet.uncertainty import bonus_by_draw, places_of, similarities_by_draw
 
 __all__ = ["ChoiceDeviances", "choice_deviances", "deviance"]
 
@@ -49,19 +50,23 @@ def choice_deviances(
     """Deviances of the comparisons within choices, real and replicated; None without repeats.
 
     The outcome of every choice is drawn as a whole from at most 200 of the draws, split and
-    counted. Of choices with more than 300 000 pairs of alternatives, a random part is used.
+    counted. Of choices with more than 300 000 pairs of alternatives, a random part is used. Given
+    that an observer can tell, the odds are those of the alternatives, so that ties are left out.
     """
     thinned = ensemble[:: -(-len(ensemble) // MOST_DRAWS)]
-    known = match_objects(choices, ensemble.n_objects, ensemble.names)
+    known = match_objects(choices.without_ties(), ensemble.n_objects, ensemble.names)
     asked = _number(_part(known[known.each_vote()], rng))
     votes = asked.votes(asked.order)
     if not (votes.sum(axis=1) > 1).any():
         return None
     real, replicated = [], []
-    order = np.empty_like(asked.order)
-    for log_s, lapse in _similarities(thinned, asked.pairs):
+    order, chosen = np.empty_like(asked.order), asked.choices.n_chosen.copy()
+    bonus, places = _bonus(thinned, asked)
+    for (log_s, lapse), own in zip(_similarities(thinned, asked.pairs), bonus, strict=True):
         u = log_s[asked.alternatives]
-        draw_outcomes(lapse, asked.choices.cuts, asked.choices.kinds, u, rng, order)
+        if len(places):
+            u = u + own[places]
+        draw_outcomes(lapse, 0.0, asked.choices.cuts, asked.choices.kinds, u, rng, order, chosen)
         p = 0.5 + (expit(log_s[asked.first] - log_s[asked.second]) - 0.5) * (1.0 - lapse)
         p = np.clip(p, 1e-12, 1.0 - 1e-12)
         real.append(_sum_repeated(votes, p))
@@ -101,6 +106,21 @@ def _similarities(ensemble: Ensemble, pairs: Index) -> Iterator[tuple[Floats, fl
         some = ensemble[start : start + step]
         squared = some._squared_as_drawn(pairs)
         yield from similarities_by_draw(squared, model, d, some.parameters)
+
+
+def _bonus(ensemble: Ensemble, asked: _Asked) -> tuple[Floats, Index]:
+    """The bonus of positions in each draw, and where each alternative has its own, signed.
+
+    The least similar of several is drawn by negative odds, and so is its bonus.
+    """
+    choices, bonus = asked.choices, bonus_by_draw(ensemble.parameters, len(ensemble))
+    places = places_of(choices, ensemble.parameters)
+    if not len(places):
+        return bonus, places
+    sorted_ = np.argsort(np.repeat(choices.cuts[:-1], choices.n_alternatives) + asked.order)
+    least = np.repeat(choices.kinds == FARTHEST, choices.n_alternatives)
+    several = bonus.shape[1]
+    return np.concatenate([bonus, -bonus], axis=1), places[sorted_] + several * least
 
 
 # --- which comparisons an outcome contains ------------------------------------------------------

@@ -18,6 +18,7 @@ from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.bootstrap.bootstrap import check_settings
 from tercet.embedder import Embedder, is_count
+from tercet.engine.ties import tie_of
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.estimators import STE
@@ -346,8 +347,10 @@ def _training_loss(work: _Work, d: int) -> Measured:
     """Loss per answer of the embedding of all answers, without any penalty."""
     estimator = clone(work.makers.estimator).set_params(n_components=d)
     rng = np.random.default_rng(seed_for(work.entropy, _TRAINING, d))
-    embedding = estimator.solve(work.answers, rng).embedding
-    return _per_answer(work, losses_of(embedding, work.answers, estimator.model()))
+    problem = estimator.settled_problem(work.answers, rng)
+    fit = estimator.solver(work=len(work.answers)).solve(problem, rng)
+    losses = losses_of(fit.embedding, work.answers, estimator.model(), tie_of(problem))
+    return _per_answer(work, losses)
 
 
 def _per_answer(work: _Work, values: Floats) -> Measured:

@@ -15,8 +15,9 @@ from tercet.answers.choices import Choices
 from tercet.answers.either import Answers, weights_of
 from tercet.answers.questions import deal
 from tercet.arrays import Floats, Index
-from tercet.embedder import Embedder, problem_of
+from tercet.embedder import Embedder
 from tercet.engine.backend import fit_anywhere
+from tercet.engine.ties import tie_of
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
 from tercet.metrics import share_in_order, squared_distances
@@ -100,7 +101,8 @@ def cross_validate_embedding(
             f"{type(estimator).__name__} is a loss of comparisons, and the answers are choices "
             "among more: cross-validate STE, TSTE, CKL or Shepard."
         )
-    problem = problem_of(answers)
+    problem = estimator.settled_problem(answers, np.random.default_rng(splits.seeds[0]))
+    tie = tie_of(problem)
     solver = estimator.solver(work=len(splits.train) * len(answers))
     weights = weights_of(answers)
     right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
@@ -109,17 +111,17 @@ def cross_validate_embedding(
             in_order = share_in_order(fit.embedding, answers[rows])
             accuracy[j] = np.average(in_order, weights=weights[rows])
             right[rows] += in_order
-            known = losses_of(fit.embedding, answers[rows], model)
+            known = losses_of(fit.embedding, answers[rows], model, tie)
             loss[rows] += known if model.is_probability else math.nan
             done(1)
     repeats = len(accuracy) // splits.folds
     return Folds(accuracy, right / repeats, loss / repeats)
 
 
-def losses_of(embedding: Floats, answers: Answers, model: Model) -> Floats:
-    """The model's loss (m,) of answers, given one map."""
+def losses_of(embedding: Floats, answers: Answers, model: Model, tie: float = 1.0) -> Floats:
+    """The model's loss (m,) of answers, given one map and the odds of "cannot tell"."""
     if isinstance(answers, Choices):
-        one = Ensemble(embedding[None], model=model)
+        one = Ensemble(embedding[None], model=model, parameters={"tie": np.array([tie])})
         return np.asarray(-np.log(np.maximum(one.choice_probability(answers), 1e-300)))
     near, far = squared_distances(embedding, answers)
     return model.loss(near, far, embedding.shape[1])[0]
