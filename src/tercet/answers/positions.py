@@ -31,6 +31,7 @@ __all__ = [
 
 FEWEST = 6  # units: fewer cannot be significant at 5 %
 SHUFFLES, MOST_SHUFFLED = 199, 2_000  # of positions, in a part of the choices
+FAR = 5.0  # standard deviations of the shuffles: positions sorted in 60 choices are 8 or more away
 MANY = 10_000  # answers above which serial dependence is tested by the normal distribution
 ORDERS = 999  # of the answers, below that
 SHARE = 4_000_000  # numbers to shuffle at once
@@ -323,7 +324,7 @@ def _keeps_arrangement(shown: _Shown) -> bool:
 
 
 def _depends_on_objects(shown: _Shown, by_question: bool) -> bool:
-    """Whether some objects had some positions more often than after any shuffle of positions."""
+    """Whether some objects had some positions much more often than after shuffles of positions."""
     rng = np.random.default_rng(0)
     unit = np.unique(shown.question, return_index=True)[1] if by_question else None
     rows = np.arange(len(shown.cuts) - 1) if unit is None else unit
@@ -341,7 +342,7 @@ def _depends_on_objects(shown: _Shown, by_question: bool) -> bool:
         counts += [_where(shown.place[at][np.argsort(keys, axis=1)], cells, size)]
     table = np.concatenate(counts)
     uneven = np.square(table - table.mean(axis=0)).sum(axis=1)
-    return bool(uneven[0] > uneven[1:].max() * (1.0 + 1e-9))
+    return bool(uneven[0] > uneven[1:].mean() + FAR * uneven[1:].std() + 1e-9)
 
 
 def _where(place: Index, cells: Index, size: int) -> Floats:

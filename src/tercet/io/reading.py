@@ -134,7 +134,7 @@ class Reading:
             screens = counted(int(self.triplets.number_screens().max()) + 1, "screen")
             answers = f"{counted(self.triplets.n_answers, 'comparison')} on {screens}"
         lines = [f"Read as {self.title}: {answers} from {rows}."]
-        lines += [self._about_ties("Single comparisons leave them out.")] if self.ties else []
+        lines += [f"{self._about_ties()}."] if self.ties is not None else []
         lines += [self.note] if self.note else []
         lines += self.doubts
         lines += [f"Left out: {each}." for each in self.skipped]
@@ -143,10 +143,13 @@ class Reading:
             lines += [f"Separated: {trials}, {np.count_nonzero(self.catch.passed)} passed."]
         return lines
 
-    def _about_ties(self, and_then: str) -> str:
+    def _about_ties(self) -> str:
         count = 0 if self.ties is None else self.ties.n_answers
-        rows = "answer says" if count == 1 else "answers say"
-        return f"{count} more {rows} that the observer could not tell. {and_then}"
+        what = "answer says" if count == 1 else "answers say"
+        return (
+            f"{count} more {what} that the observer could not tell; single comparisons leave "
+            f"{'it' if count == 1 else 'them'} out"
+        )
 
     def by_labels(self) -> Reading:
         """The same with numbers as labels, if they do not seem to number objects from 0.
@@ -241,8 +244,8 @@ class Reading:
             Whether choices in which the observer could not tell are left out, too.
         """
         if without_ties and self.ties is not None:
-            said = self._about_ties("They are left out here, but not by read_answers.")
-            warnings.warn(f"{self.path}: {said}", DataWarning, stacklevel=stacklevel)
+            said = f"{self.path}: {self._about_ties()} (in Python: read_answers keeps ties)."
+            warnings.warn(said, DataWarning, stacklevel=stacklevel)
         for each in self.skipped:
             warnings.warn(
                 f"{self.path}: of {counted(self.rows, 'row')}, left out: {each}.",
