@@ -1,5 +1,7 @@
 """What tests of many parts use: people's answers, the command line, pictures that nobody sees."""
 
+import os
+
 import numpy as np
 import pytest
 from benchmarks.data import HOW_TO_FIND, find_data
@@ -28,6 +30,18 @@ def kk(data_folder):
     rows = table[:, 1:] - 1
     answers = np.where(table[:, :1] == 1, rows, rows[:, [2, 3, 0, 1]])
     return tc.Triplets(answers), np.append(np.arange(10) / 10, 0.98)
+
+
+@pytest.fixture(scope="module")
+def computed_once(tmp_path_factory):
+    """Chains and maps are computed by the first page that wants them, for all processes."""
+    from tests.once import computed_once
+
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # whose own folder is within that of all
+        folder = folder.parent
+    with computed_once(folder / "computed"):
+        yield
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Pages of the documentation: their examples, what these print, and whether the page shows that.
 
 A page says how its examples are to be taken by the words after the language of a block:
-``python data`` needs the folder of people's answers, ``python skip: reason`` is not run. A block
-``text`` right after a block of Python is what that prints.
+``data`` needs the folder of people's answers, ``skip: reason`` is not run. A block ``text`` right
+after a block of Python is what that prints.
 
 Same seed, same bits on one kind of processor with the same libraries, so there every printed
 figure must be the page's. Other processors round otherwise, and chains of draws part ways: then
@@ -96,7 +96,7 @@ def skipped(pages):
 
 def unknown_blocks(pages):
     """Blocks whose language or words are not known here, and which would be left out unseen."""
-    known = re.compile(r"\{toctree\}|text|(console|python)( skip: \w.*)?|python data")
+    known = re.compile(r"\{toctree\}|text|(console|python)( data| skip: \w.*)?")
     for page in pages:
         text = page.read_text("utf-8")
         for kind in re.findall(r"^```([^\n]*)\n.*?^```$", text, re.S | re.M):

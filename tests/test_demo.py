@@ -22,7 +22,7 @@ def world():
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
+def ran(computed_once, tmp_path_factory):
     """The folder that the demonstration leaves, and what it printed."""
     place, printed = tmp_path_factory.mktemp("demo"), io.StringIO()
     with contextlib.chdir(place), contextlib.redirect_stdout(printed):

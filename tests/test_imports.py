@@ -35,7 +35,7 @@ LAYERS = [
     {"accelerator", "metrics", "uncertainty"},
     {"datasets", "embedder", "simulate"},
     {"ensemble", "estimators"},
-    {"makers"},
+    {"likelihood", "makers"},
     {"posterior"},
     {"bootstrap"},
     {"held_out"},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tercet.estimators import CKL, GNMDS, SOE, STE, TSTE, Shepard
     from tercet.held_out import predict_held_out
     from tercet.io import open_triplets, read_answers, read_file, read_triplets, write_triplets
+    from tercet.likelihood import log_likelihood, log_likelihood_gradient
     from tercet.metrics import risk_coverage
     from tercet.posterior import DistancePrior, NormalPrior, Posterior
     from tercet.uses.abstain import choose_threshold, hold_out
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from tercet.uses.certainty import certainty, nearest_neighbours
     from tercet.uses.compare import compare_models, lack_of_fit
     from tercet.uses.dimension import estimate_dimension
-    from tercet.uses.plan import plan_answers
+    from tercet.uses.plan import plan_answers, plan_kinds
     from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
+    from tercet.uses.score import agreement, score_embedding
 
 __version__ = "0.1.0"
 
@@ -57,6 +59,7 @@ _HOMES = {
     "TSTE": "estimators",
     "TercetError": "errors",
     "Triplets": "answers.triplets",
+    "agreement": "uses.score",
     "align": "",
     "analyse": "analysis",
     "as_triplets": "answers.triplets",
@@ -70,11 +73,14 @@ _HOMES = {
     "goodness_of_fit": "uses.scale",
     "hold_out": "uses.abstain",
     "lack_of_fit": "uses.compare",
+    "log_likelihood": "likelihood",
+    "log_likelihood_gradient": "likelihood",
     "metrics": "",
     "nearest_neighbours": "uses.certainty",
     "open_triplets": "io",
     "perceptual_scale": "uses.scale",
     "plan_answers": "uses.plan",
+    "plan_kinds": "uses.plan",
     "plots": "",
     "predict_held_out": "held_out",
     "read_answers": "io",
@@ -82,6 +88,7 @@ _HOMES = {
     "read_triplets": "io",
     "risk_coverage": "metrics",
     "scales_by_observer": "uses.scale",
+    "score_embedding": "uses.score",
     "simulate": "",
     "suggest": "uses.active",
     "write_triplets": "io",
@@ -108,6 +115,7 @@ __all__ = [
     "StreamedTriplets",
     "TercetError",
     "Triplets",
+    "agreement",
     "align",
     "analyse",
     "as_triplets",
@@ -121,11 +129,14 @@ __all__ = [
     "goodness_of_fit",
     "hold_out",
     "lack_of_fit",
+    "log_likelihood",
+    "log_likelihood_gradient",
     "metrics",
     "nearest_neighbours",
     "open_triplets",
     "perceptual_scale",
     "plan_answers",
+    "plan_kinds",
     "plots",
     "predict_held_out",
     "read_answers",
@@ -133,6 +144,7 @@ __all__ = [
     "read_triplets",
     "risk_coverage",
     "scales_by_observer",
+    "score_embedding",
     "simulate",
     "suggest",
     "write_triplets",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import TransformerTags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import ClassifierTags, TransformerTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from tercet.accelerator.device import WORTH_IT, check_device, find_device
 from tercet.answers.choices import Choices, as_answers
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers, split_of
+from tercet.answers.either import Answers, match_objects, split_of
 from tercet.answers.streams import StreamedTriplets, blocks_of
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.arrays import Floats
@@ -27,7 +29,7 @@ from tercet.engine.problem import NO_BONUS, Problem, build_choice_problem, build
 from tercet.engine.search import Descent, Fit, Objective, Options, Solver, evaluate
 from tercet.engine.ties import has_ties, settle_ties, tie_of
 from tercet.errors import ConvergenceWarning, InputError, SeparableWarning
-from tercet.metrics import satisfied
+from tercet.metrics import satisfied, squared_distances
 from tercet.models import Model
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
@@ -35,7 +37,7 @@ from tercet.text import shown
 
 _UNBOUNDED = "a larger map fits as well or better, so its size means nothing without a penalty"
 _CURE = "add a penalty (in Python: penalty=1/30), the MAP under a Gaussian prior of variance 15"
-
+_NO_SIGNS = "choices take no y: they say what was chosen; use Triplets to reverse."
 
 _NUMBERS_A_SEARCH = 40  # in memory per coordinate, roughly: the optimiser's history
 _COPIES = 3  # of draws, while they are collected
@@ -61,6 +63,8 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
     tie_ : float
         The odds of "cannot tell" against the geometric mean of the alternatives'; only if that is
         among the answers.
+    classes_ : array([-1, 1])
+        The answers "far" and "near", in the order of `predict_proba`.
     """
 
     def __init__(
@@ -162,6 +166,7 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         self.loss_, self.n_iter_ = fit.loss, fit.n_iter
         self.reason_ = f"{fit.reason}; {_UNBOUNDED}" if unbounded else fit.reason
         self.n_objects_ = answers.n_objects
+        self.classes_ = np.array([-1, 1])
         self._reference = Triplets([[0, 1, 2]], n_objects=answers.n_objects, names=answers.names)
         if isinstance(answers, Triplets | StreamedTriplets):
             self.n_features_in_ = answers.shape[1]
@@ -208,28 +213,38 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         return embedding
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """+1 where the embedding puts near nearer than far, else -1; shape (m,)."""
+        """+1 where the embedding puts near nearer than far, else -1; shape (m,).
+
+        For Choices, +1 where every comparison within what was chosen is so.
+        """
         check_is_fitted(self)
         if isinstance(X, StreamedTriplets):
             return np.concatenate([self.predict(block) for block in X.blocks()])
-        return np.where(satisfied(self.embedding_, self._reference.encode(X)), 1, -1)
+        if isinstance(X, Choices):
+            rows: Any = match_objects(X, self.n_objects_, self._reference.names)
+        else:
+            rows = self._reference.encode(X)
+        return np.where(satisfied(self.embedding_, rows), 1, -1)
+
+    @available_if(lambda self: has_probabilities(self.model()))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability (m, 2) of the answers "far" and "near", if the model has probabilities.
+
+        Parameters
+        ----------
+        X : Triplets, (m, 3) or (m, 4) array of numbers or names, or StreamedTriplets
+        """
+        check_is_fitted(self)
+        refuse_choices(X)
+        if isinstance(X, StreamedTriplets):
+            return np.concatenate([self.predict_proba(block) for block in X.blocks()])
+        lengths = squared_distances(self.embedding_, self._reference.encode(X))
+        near = self.model().probability(*lengths, self.embedding_.shape[1])
+        return np.stack([1.0 - near, near], axis=1)
 
     def score(self, X: Any, y: ArrayLike | None = None) -> float:
         """Weighted share of the answers that the embedding predicts correctly."""
-        if isinstance(X, StreamedTriplets):
-            return self._score_stream(X, y)
-        weights = X.weights if isinstance(X, Triplets) else None
-        right = self.predict(X) == (1 if y is None else _signs(y, len(X)))
-        return float(np.average(right, weights=weights))
-
-    def _score_stream(self, stream: StreamedTriplets, y: ArrayLike | None) -> float:
-        _refuse_signs(y)
-        right = total = 0.0
-        for block in stream.blocks():
-            weight = float(len(block) if block.weights is None else block.weights.sum())
-            right += weight * self.score(block)
-            total += weight
-        return right / total
+        return score_of(self.predict, X, y)
 
     def _problem(self, answers: Answers | StreamedTriplets) -> Problem | Blocks:
         if isinstance(answers, StreamedTriplets):
@@ -279,6 +294,8 @@ class Embedder(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = True  # objects are numbered from 0
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         tags.target_tags.required = False
+        tags.estimator_type = "classifier"  # of rows: +1 near, -1 far
+        tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
 
@@ -294,7 +311,7 @@ def given_answers(X: Any, y: ArrayLike | None, n_objects: int | None) -> Answers
     if y is None:
         return as_answers(X, n_objects)
     if isinstance(X, Choices):
-        raise InputError("choices take no y: they say what was chosen; use Triplets to reverse.")
+        raise InputError(_NO_SIGNS)
     return as_answers(oriented(as_triplets(X, n_objects), y))
 
 
@@ -318,9 +335,56 @@ def problem_of(answers: Answers, *, use_edges: bool | None = None, sides: int = 
     if isinstance(answers, Triplets):
         return build_problem(answers.array, n, weights, use_edges=use_edges)
     shown, bonus = (answers.positions, np.zeros(2 + sides)) if sides else (None, NO_BONUS)
+    if shown is not None:
+        shown = np.where(shown < sides, shown, -1)
     return build_choice_problem(
         answers.pairs, answers.cuts, answers.kinds, answers.n_chosen, n, weights, shown, bonus
     )
+
+
+def has_probabilities(model: Model) -> bool:
+    """True; an AttributeError that says why, for a model without probabilities."""
+    try:
+        model.log_prob(1.0, 2.0)
+    except InputError as error:
+        raise AttributeError(f"there is no predict_proba: {error}") from None
+    return True
+
+
+def refuse_choices(answers: Any) -> None:
+    """Raise if these are choices, whose outcomes are more than near and far."""
+    if isinstance(answers, Choices):
+        raise InputError(
+            "predict_proba is about comparisons, whose outcomes are far and near, and these are "
+            "choices; log_likelihood(X, choices, model) gives the probability of what was chosen."
+        )
+
+
+def score_of(
+    predict: Callable[[Any], NDArray[np.int64]], answers: Any, y: ArrayLike | None
+) -> float:
+    """Weighted share of the answers, of any kind, that are predicted correctly.
+
+    Parameters
+    ----------
+    predict : callable
+        Gives +1 where the row is predicted to be the answer, else -1; (m,).
+    answers : Choices, Triplets, array, data frame or StreamedTriplets
+    y : (m,) array of +1 and -1, optional
+    """
+    if isinstance(answers, StreamedTriplets):
+        _refuse_signs(y)
+        right = total = 0.0
+        for block in answers.blocks():
+            weight = float(len(block) if block.weights is None else block.weights.sum())
+            right += weight * score_of(predict, block, None)
+            total += weight
+        return right / total
+    if isinstance(answers, Choices) and y is not None:
+        raise InputError(_NO_SIGNS)
+    weights = answers.weights if isinstance(answers, Triplets | Choices) else None
+    correct = predict(answers) == (1 if y is None else _signs(y, len(answers)))
+    return float(np.average(correct, weights=weights))
 
 
 def as_stream(
@@ -357,6 +421,8 @@ def oriented(triplets: Triplets, y: ArrayLike) -> Triplets:
 
 def _signs(y: ArrayLike, m: int) -> NDArray[np.int64]:
     signs = np.asarray(y)
+    if signs.ndim == 2 and signs.shape[1] == 1:
+        signs = column_or_1d(signs, warn=True)
     if signs.dtype == np.bool_:
         signs = np.where(signs, 1, -1)
     if signs.shape != (m,):

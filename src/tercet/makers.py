@@ -7,17 +7,21 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.answers.choices import Choices
 from tercet.answers.either import Answers
 from tercet.answers.streams import StreamedTriplets
 from tercet.arrays import Floats
-from tercet.embedder import Embedder
-from tercet.ensemble.ensemble import Ensemble
+from tercet.embedder import Embedder, refuse_choices, score_of
+from tercet.ensemble.answering import in_portions
+from tercet.ensemble.ensemble import LARGEST_TABLE, Ensemble
 from tercet.estimators import Shepard
+from tercet.metrics import predicted_correctly
+from tercet.models.luce import agreement_with
 from tercet.running.checkpoint import Checkpoint, PathLike, open_checkpoint
 from tercet.running.provenance import Seed, describe
 
@@ -76,19 +80,45 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
     def predict_proba(self, Q: Any) -> Floats:
         """Probability (m, 2) that the next person answers "far" and "near"; not of a loss."""
         check_is_fitted(self, "ensemble_")
+        refuse_choices(Q)
         near = self.ensemble_.answer_probability(Q)
         return np.stack([1.0 - near, near], axis=1)
 
     def predict(self, Q: Any) -> NDArray[np.int64]:
         """The more likely answer (m,), +1 for near and -1 for far; by π if there is no model.
 
+        For Choices, +1 where what was chosen is the most likely outcome, else -1.
         ``ensemble_.predict`` abstains where it is uncertain.
         """
         check_is_fitted(self, "ensemble_")
         ensemble = self.ensemble_
+        if isinstance(Q, StreamedTriplets):
+            return np.concatenate([self.predict(block) for block in Q.blocks()])
+        if isinstance(Q, Choices):
+            return np.where(predicts_choices(ensemble, Q) > 0.5, 1, -1)
         by_model = ensemble.model is not None and ensemble.model.is_probability
         probability = ensemble.answer_probability if by_model else ensemble.triplet_probability
         return np.where(probability(Q) > 0.5, 1, -1)
+
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
+        """Weighted share of the answers whose more likely outcome is predicted correctly.
+
+        Parameters
+        ----------
+        X : Choices, Triplets, (m, 3) or (m, 4) array, or StreamedTriplets
+            Of choices the whole outcome is predicted.
+        y : (m,) array of +1 and -1, optional
+            -1 reverses a row, as in ``fit``.
+        """
+        return score_of(self.predict, X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True  # objects are numbered from 0
+        tags.target_tags.required = False
+        tags.estimator_type = "classifier"  # of rows: +1 near, -1 far
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
 
     @property
     def embedder(self) -> Embedder:
@@ -120,3 +150,23 @@ class Maker(BaseEstimator, ABC):  # type: ignore[misc]
         else:
             data |= {"comparisons": answers.array, "weights": answers.weights}
         return open_checkpoint(self.checkpoint, describe(self), data, self.random_state)
+
+
+def predicts_choices(ensemble: Ensemble, choices: Choices) -> Floats:
+    """Whether the most likely outcome of each choice (m,) is what was chosen.
+
+    1, 0, or a share if several outcomes are as likely. For models without a likelihood, whether
+    every comparison within the choice is more likely true than not.
+    """
+    if ensemble.model is None or not ensemble.model.is_probability:
+        split = choices.triplets()
+        right = predicted_correctly(ensemble.triplet_probability(split))
+        starts = np.flatnonzero(np.diff(split.number_screens(), prepend=-1))
+        return np.asarray(np.minimum.reduceat(right, starts))
+    parts = []
+    for part in in_portions(choices, LARGEST_TABLE // len(ensemble)):
+        first = ensemble.choice_tables(part)[1].mean(axis=1)
+        right, in_order = np.empty(len(part)), np.empty(len(part))
+        agreement_with(part.kinds, part.cuts, part.n_chosen, first, right, in_order)
+        parts.append(right)
+    return np.concatenate(parts)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
 from tercet.arrays import Floats, Index
 from tercet.compiled import jit, jit_sums
 from tercet.engine.problem import UNKNOWN
@@ -29,13 +30,16 @@ __all__ = [
     "Ellipses",
     "answer_probability",
     "bonus_by_draw",
+    "check_level",
     "check_method",
+    "check_ties",
     "choice_probability",
     "constants_by_draw",
     "default_method",
     "distances",
     "ellipses",
     "find_pairs",
+    "interval",
     "pairwise_probability",
     "places_of",
     "point_covariance",
@@ -398,17 +402,19 @@ def bonus_by_draw(parameters: Mapping[str, Floats], size: int) -> Floats:
     return np.stack([tie, np.zeros(size), *sides], axis=1)
 
 
-def places_of(choices: Choices, parameters: Mapping[str, Floats]) -> Index:
-    """Where the alternatives have their bonus, (A,); none if sides do not matter.
-
-    Raises if a tie is possible and the draws do not say how likely.
-    """
-    if choices.may_tie.any() and "tie" not in parameters:
+def check_ties(answers: Answers, parameters: Mapping[str, Floats]) -> None:
+    """Raise if a tie is possible and the draws do not say how likely."""
+    if isinstance(answers, Choices) and answers.may_tie.any() and "tie" not in parameters:
         raise InputError(
             "“cannot tell” is a possible answer to these choices, but the draws come from answers "
             "without it: leave it out (in Python: choices.without_ties()), or fit to answers that "
             "have it."
         )
+
+
+def places_of(choices: Choices, parameters: Mapping[str, Floats]) -> Index:
+    """Where the alternatives have their bonus, (A,); none if sides do not matter."""
+    check_ties(choices, parameters)
     sides = sum(name.startswith(BIAS) for name in parameters)
     if not sides or choices.positions is None:
         return np.empty(0, dtype=np.int64)
@@ -492,3 +498,16 @@ def ellipses(mean: Floats, covariance: Floats, level: float = 0.95) -> Ellipses:
     x, y = vectors[:, 0, 1], vectors[:, 1, 1]
     turned = np.where((x < 0.0) | ((x == 0.0) & (y < 0.0)), -1.0, 1.0)
     return Ellipses(mean, half_lengths, np.arctan2(turned * y, turned * x))
+
+
+def interval(values: Floats, level: float) -> Floats:
+    """Equal-tailed interval (..., 2) over the first axis."""
+    check_level(level)
+    ends = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return np.moveaxis(ends, 0, -1)
+
+
+def check_level(level: float) -> None:
+    """Raise unless it is a share between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}.")

@@ -61,6 +61,12 @@ def settings(**changes):
     return Settings(**(usual | {"seed": 1} | changes))
 
 
+@pytest.fixture
+def two_folds(monkeypatch):
+    """For bootstraps whose held-out answers are not looked at: every fold estimates the model."""
+    monkeypatch.setattr(from_answers, "FOLDS", 2)
+
+
 @pytest.fixture(scope="module")
 def found():
     """A map of twelve objects, the dimension estimated; observers and repeats are there."""
@@ -168,7 +174,7 @@ def test_stimuli_in_another_order_do_not_change_the_check():
     assert any("(6 observers resampled)" in caution for caution in told.cautions)
 
 
-def test_few_observers_are_not_people_in_general(found, of_pairs):
+def test_few_observers_are_not_people_in_general(found, of_pairs, two_folds):
     """The box says whom the intervals are about, where nobody else does."""
     few = Triplets(found.triplets, observers=np.arange(600) // 120)
     told = quick(reading(few), dimension=2, uncertainty="bootstrap", samples=20)
@@ -183,7 +189,7 @@ def test_few_observers_are_not_people_in_general(found, of_pairs):
     assert "It was not known who gave each answer" in of_pairs.methods
 
 
-def test_observers_who_differ_are_in_the_box():
+def test_observers_who_differ_are_in_the_box(two_folds):
     rng = np.random.default_rng(0)
     parts = []
     for _ in range(6):
@@ -296,7 +302,7 @@ def test_the_methods_can_be_printed(found):
     assert any("Lohaus" in work for work in found.citations)
 
 
-def test_rows_left_out_are_in_the_methods(found):
+def test_rows_left_out_are_in_the_methods(found, two_folds):
     skipped = (Skipped("without an answer", 1, "line 3"),)
     again = quick(
         reading(found.triplets, skipped=skipped), dimension=2, uncertainty="bootstrap", samples=20
@@ -351,7 +357,7 @@ def test_losses_and_calibration_are_of_single_answers(found):
     assert found.held_out.accuracy == pytest.approx(np.mean(p > 0.5))
 
 
-def test_as_many_questions_are_suggested_as_are_left():
+def test_as_many_questions_are_suggested_as_are_left(two_folds):
     rows = simulate.all_comparisons(5)
     for left in (3, 0):
         answers = simulate.answer(points()[:5], rows[left:], noise=0.3, random_state=0)
@@ -524,7 +530,7 @@ def test_an_analysis_cannot_be_changed(found):
         found.ensemble.draws[0] = 0.0
 
 
-def test_answers_come_as_tables_triplets_files_or_readings(tmp_path):
+def test_answers_come_as_tables_triplets_files_or_readings(tmp_path, two_folds):
     rows = asked(80)
     path = tmp_path / "answers.csv"
     tc.write_triplets(rows, path)
@@ -575,7 +581,7 @@ def test_results_are_what_was_found(found, of_stimuli):
     assert f"{found.held_out.accuracy:.3f}" not in found.methods
 
 
-def test_the_level_reaches_text_numbers_and_picture(found):
+def test_the_level_reaches_text_numbers_and_picture(found, two_folds):
     again = quick(found.reading, dimension=2, uncertainty="bootstrap", samples=20, level=0.8)
     share = again.certainty.share
     assert again.certainty.level == again.to_dict()["certainty"]["level"] == 0.8

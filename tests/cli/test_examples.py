@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tercet.cli import main
@@ -62,6 +63,9 @@ def folder(tmp_path_factory):
     (here / "answers.csv").write_text("\n".join([f"{header},probe,chosen,other", *rows]) + "\n")
     (here / "questions.csv").write_text("anchor,near,far\n0,1,2\n3,4,5\n")
     (here / "stimuli.csv").write_text("name,value\n" + "".join(f"{i},{i * i}\n" for i in range(8)))
+    for name in ("features", "spose", "vice"):
+        np.save(here / f"{name}.npy", np.random.default_rng(0).normal(size=(8, 3)))
+    (here / "machine.csv").write_text((here / "answers.csv").read_text())
     model = ["--model", "ste", "--samples", "200", "--chains", "2", "--quiet"]
     made = ["posterior", str(here / "answers.csv"), *model, "-o", str(here / "map.npz")]
     assert main(made) == 0

@@ -48,6 +48,39 @@ def test_json_of_a_pilot(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_screens_of_several_kinds(tmp_path, capsys):
+    out, picture = tmp_path / "plan.csv", tmp_path / "plan.svg"
+    kinds = ["--kind", "odd-one-out,2of5", "--agreement", "74%", "--target", ".6"]
+    files = ["-o", str(out), "--plot", str(picture)]
+    assert main(["plan", "--objects", "8", *kinds, *SMALL, *files]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"two people agree in 74 % of such questions\s+\(odd one out\)", text)
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [(row["question"], row["answers"]) for row in rows] == [
+        ("odd one out", "30"),
+        ("odd one out", "60"),
+        ("2 of 5", "30"),
+        ("2 of 5", "60"),
+    ]
+    assert "2-of-5 screens" in picture.read_text()
+
+
+@pytest.mark.slow
+def test_no_more_answers_than_the_pilot(tmp_path, capsys):
+    points = np.random.default_rng(0).standard_normal((8, 2))
+    pilot = tmp_path / "pilot.csv"
+    answers = simulate.choices(points, 40, noise=0.2, observers=2, random_state=0)
+    write_triplets(answers.triplets(), pilot)
+    steps = ["--answers", "0,20", "--json", *SMALL[2:]]
+    assert main(["plan", "--pilot", str(pilot), "--target", ".55", *steps]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["pilot"], found["question"]["kind"]) == (40, "odd_one_out")
+    assert [row["answers"] for row in found["rows"]] == [0, 20]
+    assert main(["plan", "--objects", "8", *steps]) == 2
+    assert "two or more increasing whole numbers" in capsys.readouterr().err
+
+
+@pytest.mark.slow
 def test_observers_of_a_pilot_are_left_out(tmp_path, capsys):
     points = np.random.default_rng(0).standard_normal((8, 2))
     answers = simulate.noisy_triplets(points, 60, noise=0.2, random_state=0)
@@ -72,6 +105,9 @@ def test_observers_of_a_pilot_are_left_out(tmp_path, capsys):
         (["--objects", "8", "--plot", "plan.xyz"], "must end in one of .png"),
         (["--objects", "8", "-o", "no/such/folder/x.csv"], "no folder"),
         (["--pilot", "missing.csv"], "missing.csv"),
+        (["--objects", "8", "--kind", "4of5,odd"], "--kind must be one of|kind must be one of"),
+        (["--objects", "8", "--agreement", ".4"], "must be above 0.5"),
+        (["--objects", "8", "--noise", "1", "--agreement", "74%"], "either .*noise or .*agreement"),
         (["--objects", "8", "--leave-out", "P17"], "--leave-out .* give --pilot FILE"),
     ],
 )
@@ -84,7 +120,12 @@ def test_bad_input_is_told_in_a_line(arguments, message, capsys, monkeypatch, tm
 
 
 def test_bad_usage(capsys):
-    for arguments in (["--answers", "10,x"], ["--measure", "beauty"], ["--objects", "0"]):
+    for arguments in (
+        ["--answers", "10,x"],
+        ["--measure", "beauty"],
+        ["--objects", "0"],
+        ["--agreement", "74"],
+    ):
         with pytest.raises(SystemExit) as stop:
             main(["plan", *arguments])
         assert stop.value.code == 2

@@ -158,6 +158,10 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "compare": [["compare", _FILE, "--models", "ste,soe", "--method", "kfold", "--folds", "2"]],
     "scale": [["scale", _LINE, *_SHORT], ["scale", _LINE, *_SHORT, "--lapse"]],
     "predict": [["predict", "map.npz", _FILE]],
+    "score": [
+        ["score", "points.npy", _LINE],
+        ["score", "--agreement", _FILE, _FILE],
+    ],
     "suggest": [["suggest", "map.npz", "--answers", _FILE, "-k", "2"]],
     "plan": [["plan", "--objects", "7", "--repeats", "6", "--answers", "30,300"]],
     "datasets": [["datasets"]],
@@ -191,6 +195,7 @@ def _small_world() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         tc.write_triplets(tc.Triplets(answered, **about, response_times=times), _FILE)
         tc.write_triplets(tc.Triplets(answered, observers=about["observers"]), _LINE)
+        np.save("points.npy", rng.normal(size=(7, 2)))
         head, *rows = Path(_FILE).read_text("utf-8").splitlines()
         wrong = rows[0].replace(f"tone {answered[0, 1]}", f"tone {answered[0, 0]}")
         Path(_ROUGH).write_text("\n".join([head, *rows, wrong, ""]), "utf-8")

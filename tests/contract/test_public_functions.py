@@ -56,6 +56,7 @@ TAKERS = {
         made.answer_probability(given),
         made.predict(given),
         made.average_uncertainty(given),
+        made.log_likelihood(given),
     ),
     "GNMDS": lambda given, _: tc.GNMDS(2, max_iter=5).fit(given).predict(given),
     "InputError": None,
@@ -69,6 +70,7 @@ TAKERS = {
     "TSTE": lambda given, _: tc.TSTE(2, max_iter=5, random_state=0).fit(given).score(given),
     "TercetError": None,
     "Triplets": lambda given, _: tc.Triplets(given),
+    "agreement": lambda given, _: tc.agreement(given, given),
     "align": None,
     "analyse": lambda given, _: analyse(given),
     "as_triplets": lambda given, _: tc.as_triplets(given),
@@ -93,6 +95,8 @@ TAKERS = {
     "goodness_of_fit": None,
     "hold_out": lambda given, _: tc.hold_out(given, random_state=0),
     "lack_of_fit": lambda given, made: tc.lack_of_fit(made, given, random_state=0),
+    "log_likelihood": lambda given, _: tc.log_likelihood(POINTS, given, tc.STE()),
+    "log_likelihood_gradient": lambda given, _: tc.log_likelihood_gradient(POINTS, given, tc.STE()),
     "metrics": lambda given, _: (
         metrics.satisfied(POINTS, given),
         metrics.squared_distances(POINTS, given),
@@ -106,6 +110,15 @@ TAKERS = {
     "plan_answers": lambda given, _: tc.plan_answers(
         like=given, maker=bootstrap(), answers=[20, 40], repeats=6, n_jobs=1, random_state=0
     ),
+    "plan_kinds": lambda given, _: tc.plan_kinds(
+        kinds=["triplet", "odd_one_out"],
+        like=given,
+        maker=bootstrap(),
+        answers=[20, 40],
+        repeats=6,
+        n_jobs=1,
+        random_state=0,
+    ),
     "plots": lambda given, made: (
         plots.plot_shepard(made, given),
         plots.plot_uncertainty(made, given),
@@ -116,6 +129,7 @@ TAKERS = {
     "read_triplets": None,
     "risk_coverage": None,
     "scales_by_observer": None,  # needs observers, which only Triplets have
+    "score_embedding": lambda given, _: tc.score_embedding(POINTS, given),
     "simulate": lambda given, _: (
         simulate.answer(POINTS, given, random_state=0),
         simulate.true_triplets(POINTS, given),
@@ -127,7 +141,15 @@ TAKERS = {
     "write_triplets": lambda given, _: tc.write_triplets(given, "out.csv"),
 }
 ON_A_LINE = {"perceptual_scale"}
-OPTIONAL = {"Ensemble", "certainty", "plan_answers", "plots", "simulate", "suggest"}  # of None
+OPTIONAL = {
+    "Ensemble",
+    "certainty",
+    "plan_answers",
+    "plan_kinds",
+    "plots",
+    "simulate",
+    "suggest",
+}  # of None
 
 FORMS = {"list": lambda rows: rows.tolist(), "array": np.asarray, "Triplets": tc.Triplets}
 GARBAGE = {
@@ -197,6 +219,7 @@ SEEDED = {
         bootstrap(), ROWS, folds=2, random_state=seed
     ),
     "ActiveLoop": lambda seed, _: tc.ActiveLoop(posterior(), start=ROWS, random_state=seed),
+    "score_embedding": lambda seed, _: tc.score_embedding(POINTS, ROWS, random_state=seed),
     "suggest": lambda seed, made: tc.suggest(made, 2, random_state=seed),
     "average_uncertainty": lambda seed, made: made.average_uncertainty(
         sample=10, random_state=seed

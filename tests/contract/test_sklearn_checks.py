@@ -20,6 +20,8 @@ from tercet.simulate import all_comparisons
 # Checks that ask for an error and its words: the error must come, as an InputError, in our words,
 # which name the row, the value and the cure.
 OWN_WORDS = {
+    "check_classifier_not_supporting_multiclass": "says that y must be +1 or -1, and the row",
+    "check_classifiers_regression_target": "says that y must be +1 or -1, and the row",
     "check_complex_data": "says that there must be 3 or 4 columns",
     "check_dtype_object": "names the row and the cell that is neither number nor name",
     "check_estimators_empty_data_messages": "says that there must be 3 or 4 columns",
@@ -40,6 +42,10 @@ NOT_TRANSFORM = {
 # Checks that do not apply, and why.
 NOT_APPLICABLE = {
     "check_array_api_input": "comparisons are read with NumPy; skipped without SCIPY_ARRAY_API",
+    "check_classifier_data_not_an_array": "wants a data frame without the names of its columns",
+    "check_classifiers_classes": "wants other labels than +1 and -1",
+    "check_classifiers_one_label": "wants the sign of some comparisons to be that of all others",
+    "check_classifiers_train": "wants the labels 0 and 1, and signs without a reason predicted",
     "check_transformer_data_not_an_array": "wants a row of transform for every row of X",
     "check_transformer_general": "wants a row of transform for every row of X",
 }

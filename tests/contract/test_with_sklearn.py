@@ -7,11 +7,12 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import tercet as tc
 from tercet.errors import InputError
+from tercet.metrics import log_loss
 from tercet.simulate import gaussian_mixture, noisy_triplets, true_triplets
 
 POINTS, _ = gaussian_mixture(15, random_state=0)
@@ -103,3 +104,99 @@ def test_every_joblib_backend_gives_the_same_bits(backend):
         maps = Parallel()(delayed(fit)(seed) for seed in range(3))
     for seed, embedding in enumerate(maps):
         np.testing.assert_array_equal(embedding, fit(seed))
+
+
+# ---- folds, searches and log-losses of everything that predicts answers
+
+SIGNS = np.where(np.random.default_rng(0).random(len(ANSWERS)) < 0.5, 1, -1)
+TURNED = np.where(SIGNS[:, None] == 1, ANSWERS.array, ANSWERS.array[:, [0, 2, 1]])
+ODD = tc.Choices.odd_one_out([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 1, 4]], n_objects=15)
+QUICK = {"n_samples": 60, "n_chains": 1, "warmup": 60, "random_state": 0, "progress": False}
+CLASSIFIERS = [
+    ste(n_objects=15),
+    tc.Shepard(n_objects=15, penalty=1 / 30, random_state=0),
+    tc.Bootstrap(ste(n_objects=15), n_samples=8, random_state=0),
+    pytest.param(tc.Posterior(tc.STE(n_objects=15), **QUICK), marks=pytest.mark.slow),
+]
+quietly = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::tercet.errors.DataWarning"
+)
+
+
+@quietly
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
+def test_folds_with_signs_are_folds_of_answers(estimator):
+    folds = KFold(2, shuffle=True, random_state=0)
+    turned = cross_val_score(estimator, TURNED, SIGNS, cv=folds)
+    np.testing.assert_allclose(turned, cross_val_score(estimator, ANSWERS, cv=folds), atol=1e-3)
+    assert turned.mean() > 0.65
+
+
+@quietly
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
+def test_neg_log_loss_is_our_log_loss(estimator):
+    train, test = next(KFold(2, shuffle=True, random_state=0).split(TURNED))
+    (found,) = cross_val_score(estimator, TURNED, SIGNS, cv=[(train, test)], scoring="neg_log_loss")
+    fitted = clone(estimator).fit(TURNED[train], SIGNS[train])
+    probability = fitted.predict_proba(TURNED[test])
+    assert probability.shape == (len(test), 2)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(fitted.classes_, [-1, 1])
+    assert found == pytest.approx(-log_loss(probability[:, 1], SIGNS[test]))
+    np.testing.assert_array_equal(
+        fitted.classes_[probability.argmax(axis=1)], fitted.predict(TURNED[test])
+    )
+
+
+@quietly
+def test_a_grid_search_finds_the_penalty():
+    search = GridSearchCV(
+        ste(n_objects=15), {"penalty": [1 / 30, 300.0]}, cv=3, scoring="neg_log_loss"
+    )
+    assert search.fit(TURNED, SIGNS).best_params_ == {"penalty": 1 / 30}
+    assert search.predict_proba(TURNED).shape == (500, 2)
+    again = GridSearchCV(
+        tc.Bootstrap(ste(n_objects=15), random_state=0), {"n_samples": [2, 4]}, cv=2
+    )
+    assert again.fit(ANSWERS).best_score_ > 0.65
+
+
+@quietly
+@pytest.mark.slow
+def test_a_grid_search_over_posteriors():
+    maker = tc.Posterior(tc.STE(n_objects=15), **QUICK)
+    search = GridSearchCV(maker, {"estimator__n_components": [1, 2]}, cv=2, scoring="neg_log_loss")
+    search.fit(TURNED, SIGNS)
+    assert search.best_params_ == {"estimator__n_components": 2}
+
+
+@quietly
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ste(),
+        tc.SOE(random_state=0),
+        *(tc.Bootstrap(e, 5, random_state=0) for e in (ste(), tc.SOE())),
+    ],
+    ids=["STE", "SOE", "bootstrap of STE", "bootstrap of SOE"],
+)
+def test_choices_are_predicted_and_scored_as_wholes(estimator):
+    """From all true triplets, every map has these the same way as the points."""
+    lengths = np.linalg.norm(POINTS[ODD.pairs[:, 0]] - POINTS[ODD.pairs[:, 1]], axis=1)
+    expected = np.where(lengths.reshape(-1, 3).argmin(axis=1) == 0, 1, -1)
+    assert {*expected.tolist()} == {-1, 1}
+    fitted = estimator.fit(TRUTH)
+    found = fitted.predict(ODD)
+    np.testing.assert_array_equal(found, expected)
+    assert fitted.score(ODD) == np.mean(found == 1)
+    with pytest.raises(InputError, match="choices take no y"):
+        fitted.score(ODD, [1, 1, 1, 1])
+
+
+def test_losses_have_no_probabilities(fitted):
+    assert not hasattr(tc.SOE(), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        tc.GNMDS().predict_proba([[0, 1, 2]])
+    assert "GNMDS is a loss" in str(caught.value.__cause__)
+    with pytest.raises(InputError, match="log_likelihood"):
+        fitted.predict_proba(ODD)

@@ -17,11 +17,11 @@ from tercet.demo import GUESSER, make_world
 
 TUTORIAL = DOCS / "tutorial.md"
 HOWTOS = sorted((DOCS / "howto").glob("*.md"))
-pytestmark = pytest.mark.usefixtures("headless")
+pytestmark = pytest.mark.usefixtures("computed_once", "headless")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(computed_once, tmp_path_factory):
     """The files of the tutorial: answers.csv, without.csv and map.npz."""
     folder = tmp_path_factory.mktemp("animals")
     answers = make_world(0).answers

@@ -33,7 +33,7 @@ def has_examples(page):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("headless")
+@pytest.mark.usefixtures("computed_once", "headless")
 @pytest.mark.parametrize("page", [*filter(has_examples, PAGES)], ids=lambda page: page.name)
 def test_a_page_shows_what_its_examples_print(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

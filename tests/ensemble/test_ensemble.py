@@ -547,7 +547,7 @@ def test_both_interfaces_of_arviz(version, monkeypatch):
         def from_dict(groups=None, posterior=None, **options):
             return "dict of groups" if posterior is None else "a group each"
 
-    monkeypatch.setattr("tercet.ensemble.storage.import_module", lambda name: Arviz)
+    monkeypatch.setattr("tercet.ensemble.export.import_module", lambda name: Arviz)
     expected = "a group each" if version.startswith("0") else "dict of groups"
     assert Ensemble(points()).to_arviz() == expected
 

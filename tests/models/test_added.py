@@ -184,6 +184,7 @@ def run(home, code, *arguments):
     """What a program prints that uses the copy."""
     environment = os.environ | {"PYTHONPATH": str(home), "JAX_PLATFORMS": "cpu"}
     environment.pop("NUMBA_CACHE_DIR", None)
+    environment["NUMBA_OPT"] = "0"  # most of the time goes into compiling
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         capture_output=True,

@@ -141,7 +141,9 @@ def test_the_new_arviz_gets_the_axes_and_colours(columns, monkeypatch):
     new = Arviz1()
     modules = {"arviz": new, "xarray": xarray}
     monkeypatch.setattr("tercet.plots.traces.import_module", modules.__getitem__)
-    monkeypatch.setattr("tercet.plots.traces.to_arviz", lambda q, *rest: {"posterior": Tree(q)})
+    monkeypatch.setattr(
+        "tercet.plots.traces.in_arviz", lambda q, *rest: {"posterior": Tree(q["posterior"])}
+    )
     axes = Figure().subplots(6, columns, squeeze=False)
     if columns == 2:
         plot_trace(ensemble(), axes=axes)

@@ -32,9 +32,21 @@ def test_what_is_learned_has_priors_in_a_fixed_order():
 @pytest.mark.parametrize(
     ("learn", "model", "message"),
     [
-        (("noise",), STEModel(), "learn must be among 'lapse' for STEModel, got 'noise'"),
-        (("exponent",), TSTEModel(), "learn must be among 'lapse' for TSTEModel, got 'exponent'"),
-        (("alpha",), CKLModel(), "learn must be among 'lapse', 'exponent', 'mu' for CKLModel"),
+        (
+            ("noise",),
+            STEModel(),
+            "learn must be among 'lapse', 'tie', 'bias' for STEModel, got 'noise'",
+        ),
+        (
+            ("exponent",),
+            TSTEModel(),
+            "learn must be among 'lapse', 'tie', 'bias' for TSTEModel, got 'exponent'",
+        ),
+        (
+            ("alpha",),
+            CKLModel(),
+            "learn must be among 'lapse', 'exponent', 'mu', 'tie', 'bias' for CKLModel",
+        ),
         ({"lapse": (1.0,)}, STEModel(), "takes two positive numbers, the prior, got"),
         ({"lapse": (0.0, 9.0)}, STEModel(), "takes two positive numbers"),
         ({"mu": (0.05, np.inf)}, CKLModel(), "takes two positive numbers"),

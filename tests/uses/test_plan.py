@@ -14,7 +14,8 @@ from tercet.errors import InputError
 from tercet.estimators import CKL, SOE, STE
 from tercet.metrics import satisfied
 from tercet.posterior import Posterior
-from tercet.uses.plan import AnswerPlan, Needed, PlanRow, plan_answers
+from tercet.simulate.questions import Question, question_of, settle_question
+from tercet.uses.plan import AnswerPlan, Needed, PlanRow, plan_answers, plan_kinds
 from tercet.uses.plan.curve import crossing, fewest_worlds, needed_answers
 from tercet.uses.plan.worlds import MEASURES, answers_in, best_agreement, drawn_world, made_world
 
@@ -36,11 +37,21 @@ def pilot():
 
 def test_the_first_answers_of_a_world_are_always_the_same():
     world = made_world(10, 2, "normal", 0.3, 0.1, (5, 0, 1))
-    many = answers_in(world, 2500, (5, 0, 1))
+    many = answers_in(world, 2500, (5, 0, 1)).array
     assert many.shape == (2500, 3)
-    for m in (0, 1, 1024, 1025):
-        np.testing.assert_array_equal(answers_in(world, m, (5, 0, 1)), many[:m])
-    assert (answers_in(world, 100, (5, 0, 2)) != many[:100]).any()
+    assert answers_in(world, 0, (5, 0, 1)) is None
+    for m in (1, 1024, 1025):
+        np.testing.assert_array_equal(answers_in(world, m, (5, 0, 1)).array, many[:m])
+    assert (answers_in(world, 100, (5, 0, 2)).array != many[:100]).any()
+
+
+@pytest.mark.parametrize("kind", ["odd_one_out", "3 of 9", "quadruplet"])
+def test_the_first_screens_of_a_world_are_always_the_same(kind):
+    world = made_world(10, 2, "normal", 0.3, 0.1, (5, 0, 1), settle_question(kind))
+    many = answers_in(world, 1100, (5, 0, 1))
+    assert question_of(many) == world.question
+    few = answers_in(world, 1030, (5, 0, 1))
+    np.testing.assert_array_equal(few.pairs, many[:1030].pairs)
 
 
 @pytest.mark.parametrize(("noise", "lapse"), [(0.0, 0.0), (0.3, 0.0), (0.5, 0.2)])
@@ -66,6 +77,18 @@ def test_a_drawn_world_answers_with_its_own_parameters():
     near, far = (np.sum((draws[1][Q[:, 0]] - draws[1][Q[:, k]]) ** 2, axis=1) for k in (1, 2))
     expected = ensemble[[1]].answer_probability(Q)
     np.testing.assert_allclose(world.answer_probability(near, far), expected, rtol=1e-10)
+
+
+def test_a_drawn_world_has_the_pilots_ties_and_sides():
+    draws = np.random.default_rng(0).standard_normal((2, 6, 2))
+    drawn = {"tie": [0.5, 2.0], "bias_0": [0.3, 0.7], "bias_1": [-0.3, -0.7]}
+    parameters = {name: np.array(values) for name, values in drawn.items()}
+    ensemble = Ensemble(draws, model=STE(2).model(), parameters=parameters)
+    people = drawn_world(ensemble, 1, settle_question("1 of 4")).people
+    assert (people.tie, people.bias) == (2.0, (0.7, -0.7, 0.0, 0.0))
+    given = answers_in(drawn_world(ensemble, 1), 200, (1, 0))
+    assert given.may_tie.all()
+    assert 0.1 < given.tied.mean() < 0.7
 
 
 # --- measures ---------------------------------------------------------------------------------
@@ -271,20 +294,107 @@ def fitted(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("votes", [1, 2])
-def test_screens_of_a_pilot_are_choices(pilot, fitted, votes):
+@pytest.mark.parametrize(("votes", "kind", "size"), [(1, None, 3), (2, None, 3), (1, "triplet", 2)])
+def test_screens_of_a_pilot_are_choices(pilot, fitted, votes, kind, size):
     choices = Choices.odd_one_out(pilot.array, n_objects=10, weights=np.full(60, votes))
     for like in (choices, choices.triplets()):
-        found = plan(None, like=like, noise=None, answers=[0, 10], n_jobs=1)
+        found = plan(None, like=like, noise=None, answers=[0, 10], n_jobs=1, kind=kind)
         assert found.pilot == 60 * votes
+        assert found.question.kind == (kind or "odd_one_out")
         first, *others = fitted
         assert isinstance(first, Choices)
         assert first.n_answers == 60 * votes
         assert {len(each) for each in others} == {60 * votes, 60 * votes + 10}
         for each in others:
             assert each[: 60 * votes].n_alternatives.tolist() == [3] * 60 * votes
-            assert each[60 * votes :].n_alternatives.tolist() == [2] * (len(each) - 60 * votes)
+            assert each[60 * votes :].n_alternatives.tolist() == [size] * (len(each) - 60 * votes)
         fitted.clear()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["quadruplet", "ranking"])
+def test_a_pilot_says_what_is_asked(kind):
+    points = np.random.default_rng(3).standard_normal((8, 2))
+    answers = simulate.choices(points, 60, kind, noise=0.3, observers=2, random_state=0)
+    for like in (answers, answers.triplets()):
+        found = plan(None, like=like, noise=None, answers=[0, 20], target=0.7)
+        assert found.question == question_of(answers)
+        assert f"more {found.question.plural}" in str(found)
+
+
+# --- questions of other kinds -----------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "counted"), [("odd_one_out", "odd-one-out screens"), ("3 of 9", "3-of-9 screens")]
+)
+def test_a_plan_of_screens(kind, counted, fitted):
+    found = plan(kind=kind, answers=[4, 60], target=0.75, n_jobs=1)
+    assert found.rows[0].median < found.rows[1].median
+    assert 4 < found.needed.value <= 60
+    assert f"{counted} (between" in found.sentence
+    assert str(found).startswith(f"{counted}  accuracy")
+    assert {len(each) for each in fitted} == {4, 60}
+    assert {question_of(each).name for each in fitted} == {found.question.name}
+    assert found.as_dict()["question"]["kind"] == found.question.kind
+
+
+@pytest.mark.slow
+def test_screens_are_searched_for_from_fewer():
+    found = plan(kind="3 of 9", target=0.7)
+    assert found.rows[0].answers < 12  # one answer per object, were they triplets
+    assert found.needed.low <= found.needed.value <= found.needed.high
+
+
+@pytest.mark.slow
+def test_noise_given_as_agreement():
+    found = plan(12, noise=None, agreement=0.7, kind="odd_one_out", answers=[10, 40], target=0.6)
+    assert found.agreement == 0.7
+    assert "at which two people agree in 70 % of such questions (odd one out)" in found.sentence
+    shares = [
+        simulate.expected_agreement(
+            np.random.default_rng(seed).standard_normal((60, 2)), "odd_one_out", noise=found.noise
+        )
+        for seed in range(5)
+    ]
+    assert np.mean(shares) == pytest.approx(0.7, abs=0.01)
+
+
+@pytest.mark.slow
+def test_kinds_beside_each_other():
+    kinds = ["odd_one_out", "3 of 9"]
+    settings = {**QUICK, "target": 0.75, "answers": [5, 20, 80], "agreement": 0.75}
+    found = plan_kinds(12, kinds=kinds, random_state=0, **settings)
+    assert [plan.question.kind for plan in found.plans] == ["odd_one_out", "nearest"]
+    assert found.plans[0].noise == found.plans[1].noise
+    assert found.worth[0] == 1.0
+    assert found.worth[1] > 1.5
+    assert found.plans[0] == plan(12, noise=None, kind="odd_one_out", **settings)
+    assert found.sentence.startswith("For a map that gets 75 % of all comparisons right, about")
+    assert "two people agree in 75 % of such questions (odd one out)" in found.sentence
+    assert str(found).splitlines()[0].split("  ")[-1] == "worth (odd one out = 1)"
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["worth"][0] == 1.0
+    with pytest.raises(InputError, match="kinds must be a list"):
+        plan_kinds(12, kinds="triplet")
+
+
+def test_agreement_of_a_map_with_choices():
+    """Prediction of whole outcomes: the true map is best, and guesses one in three."""
+    world = made_world(9, 2, "normal", 0.4, 0.1, (2, 0), settle_question("odd_one_out"))
+    steps = np.random.default_rng(0).standard_normal((100, 9, 2))
+    model = CKL().model()
+    near = Ensemble(world.points + 0.05 * steps, model=model)
+    wrong = Ensemble(np.roll(world.points, 1, axis=0) + 0.05 * steps, model=model)
+    best = best_agreement(world)
+    compute = MEASURES["agreement"].compute
+    assert compute(wrong, world) < compute(near, world) <= best + 0.01
+    asked = simulate.random_questions(9, 20_000, "odd_one_out", random_state=1)
+    given = simulate.answer(world.points, asked, noise=0.4, lapse=0.1, random_state=2)
+    right = satisfied(world.points, given).mean()
+    assert best == pytest.approx(right, abs=0.03)
+    with pytest.raises(InputError, match="a maker with a probabilistic model"):
+        compute(Ensemble(world.points + 0.05 * steps), world)
 
 
 # --- words ------------------------------------------------------------------------------------
@@ -301,7 +411,9 @@ def words(**changes):
         "best": None,
         "n_objects": 60,
         "n_components": 2,
+        "question": Question("triplet", 2, 1),
         "noise": 0.3,
+        "agreement": None,
         "lapse": 0.0,
         "pilot": 0,
         "poor": 0,
@@ -354,6 +466,14 @@ def test_sentences():
         ({"answers": [100]}, "two or more increasing whole numbers"),
         ({"answers": [0, 100]}, "two or more increasing whole numbers"),
         ({"answers": [200, 100]}, "increasing"),
+        ({"kind": "odd"}, "kind must be one of 'triplet', .* got 'odd'"),
+        ({"kind": "3 of 12"}, "'3 of 12' is about 13 objects, and there are only 12"),
+        ({"shown": 5}, "shown has no meaning for kind='triplet'"),
+        ({"agreement": 0.74}, "either noise or agreement"),
+        ({"noise": None, "agreement": 0.5}, "agreement must be above 0.5"),
+        ({"noise": None, "agreement": 0.9, "lapse": 0.4}, "agreement cannot be 0.9"),
+        ({"kind": "odd_one_out", "measure": "agreement", "target": 0.3}, "between 0.333 and 1"),
+        ({"kind": "3 of 9", "limit": 1}, "limit must be a whole number of at least 2"),
         ({"maker": STE()}, "maker must be an unfitted Posterior or Bootstrap"),
         ({"like": [[0, 1]]}, "like must be the answers of a pilot, or an Ensemble"),
         ({"like": STE()}, "two dimensions"),
@@ -382,6 +502,5 @@ def test_a_pilot_contradicted(pilot):
     mute = Ensemble(np.random.default_rng(0).standard_normal((5, 10, 2)))
     with pytest.raises(InputError, match="this one cannot simulate answers"):
         plan(None, like=mute, noise=None)
-    quadruplets = Triplets([[0, 1, 2, 3]], n_objects=10)
-    with pytest.raises(InputError, match="quadruplets"):
-        plan(None, like=quadruplets, noise=None)
+    with pytest.raises(InputError, match="leave agreement out"):
+        plan(None, like=pilot, noise=None, agreement=0.7)

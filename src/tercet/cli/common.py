@@ -30,6 +30,7 @@ __all__ = [
     "MODELS",
     "PROBABILITIES",
     "Formatter",
+    "add_agreement",
     "add_checkpoint",
     "add_command",
     "add_device",
@@ -41,9 +42,11 @@ __all__ = [
     "add_names",
     "add_out",
     "add_penalty_option",
+    "add_question",
     "add_quiet",
     "add_reading",
     "add_seed",
+    "agreement",
     "count",
     "dimensions",
     "effort_of",
@@ -301,6 +304,49 @@ def positive(text: str) -> float:
 def share_of_one(text: str) -> float:
     """A number from 0 to 1."""
     return _number(text, 0.0, 1.0, "a share from 0 to 1")
+
+
+def agreement(text: str) -> float:
+    """A share of agreement, such as ``0.74`` or ``74%``."""
+    number, percent, rest = text.strip().partition("%")
+    must = "a share between 0 and 1, such as 0.74 or 74%"
+    if rest:
+        raise argparse.ArgumentTypeError(f"must be {must}, got {text!r}")
+    return _number(number, 0.0, 100.0, must) / 100.0 if percent else _number(text, 0.0, 1.0, must)
+
+
+def add_question(parser: argparse.ArgumentParser, kind: Any, default: str, *, many: bool) -> None:
+    """``--kind``, ``--shown``, ``--chosen`` and ``--ranked``: what is asked."""
+    several_kinds = ", or several separated by commas to compare them" if many else ""
+    parser.add_argument(
+        "--kind",
+        type=kind,
+        metavar="KIND,…" if many else "KIND",
+        help="what is asked: triplet, quadruplet, odd-one-out, most-central, nearest (3 of 9: also "
+        f"3of9), ranking or best-worst{several_kinds} (default: {default})",
+    )
+    parser.add_argument(
+        "--shown",
+        type=count,
+        metavar="N",
+        help="objects shown with an anchor (default: 9 for nearest, 4 for ranking and best-worst)",
+    )
+    parser.add_argument(
+        "--chosen", type=count, metavar="N", help="how many are chosen, for nearest (default: 3)"
+    )
+    parser.add_argument(
+        "--ranked", action="store_true", help="the nearest are chosen in their order"
+    )
+
+
+def add_agreement(parser: argparse.ArgumentParser) -> None:
+    """``--agreement``."""
+    parser.add_argument(
+        "--agreement",
+        type=agreement,
+        metavar="P",
+        help="instead of --noise, how often two people give the same answer, such as 74%% or 0.74",
+    )
 
 
 def words(text: str) -> tuple[str, ...]:

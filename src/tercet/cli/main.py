@@ -33,6 +33,7 @@ from tercet.cli import (
     report,
     reproduce,
     scale,
+    score,
     simulate,
     suggest,
 )
@@ -51,7 +52,7 @@ __all__ = [
 GROUPS: dict[str, tuple[Any, ...]] = {
     "from a file of answers": (report, check, convert),
     "maps and their uncertainty": (fit, bootstrap, posterior),
-    "using answers and maps": (dimension, compare, scale, predict, suggest),
+    "using answers and maps": (dimension, compare, scale, predict, score, suggest),
     "planning, data and examples": (plan, simulate, datasets, demo, reproduce),
 }
 INTERRUPTED = 130  # the convention of shells

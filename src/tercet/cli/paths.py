@@ -91,9 +91,12 @@ def inputs_of(options: argparse.Namespace) -> list[Path]:
 
 def _given(options: argparse.Namespace, kind: Callable[[str], Path]) -> Iterator[Given]:
     for action in options.parser._actions:
-        path = getattr(options, action.dest, None)
-        if action.type is kind and path is not None:
-            yield Given(path, action.option_strings[0] if action.option_strings else action.metavar)
+        found = getattr(options, action.dest, None)
+        if action.type is kind and found is not None:
+            name = action.option_strings[0] if action.option_strings else action.metavar
+            yield from (
+                Given(path, name) for path in (found if isinstance(found, list) else [found])
+            )
 
 
 def _check_packages(options: argparse.Namespace, paths: list[Path]) -> None:

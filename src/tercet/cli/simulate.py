@@ -6,8 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli.common import (
+    add_agreement,
     add_command,
     add_out,
+    add_question,
     add_quiet,
     add_seed,
     count,
@@ -30,8 +32,10 @@ EXAMPLES = """
 tercet simulate -o answers.csv                                        20 objects in two dimensions
 tercet simulate -o scale.csv --shape line --objects 11 --answers 400  evenly spaced on a line
 tercet simulate -o noisy.csv --noise 1 --lapse .1 --points world.csv  noisy; with the true points
+tercet simulate -o odd.csv --kind odd-one-out --agreement 74%         odd ones out
 """
 SHAPES = ("normal", "mixture", "line")
+NOISE = 0.3
 
 
 def add_to(commands: Any) -> None:
@@ -43,7 +47,8 @@ def add_to(commands: Any) -> None:
         help="write a file of simulated answers",
         description=(
             "Simulate observers who answer random questions about a true map, with the noise of "
-            "the paper: a log-normal error multiplies each distance."
+            "the paper: a log-normal error multiplies each distance. Each question is one screen, "
+            "of any kind; the comparisons that an answer implies share the number of its screen."
         ),
         examples=EXAMPLES,
     )
@@ -64,13 +69,14 @@ def add_to(commands: Any) -> None:
         help="normally distributed objects (default), the paper's mixture of three clusters in two "
         "dimensions, or evenly spaced objects on a line",
     )
+    add_question(parser, str, "triplet", many=False)
     parser.add_argument(
         "--noise",
         type=positive,
-        default=0.3,
         metavar="S",
         help="standard deviation of the error of log-distances (default: 0.3)",
     )
+    add_agreement(parser)
     parser.add_argument(
         "--lapse",
         type=share_of_one,
@@ -97,17 +103,35 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from tercet.answers.triplets import Triplets
+    from tercet.errors import InputError
     from tercet.io import write_triplets
-    from tercet.simulate import answer, random_comparisons
+    from tercet.simulate import answer, choices, noise_for_agreement, random_comparisons
+    from tercet.simulate.questions import settle_question
 
+    question = settle_question(
+        options.kind or "triplet", options.shown, options.chosen, options.ranked
+    )
     rng = np.random.default_rng(options.seed)
-    points = _true_points(options, rng)
-    asked = random_comparisons(len(points), options.answers, replace=True, random_state=rng)
-    given = answer(points, asked, noise=options.noise, lapse=options.lapse, random_state=rng)
-    who = np.sort(np.arange(len(given)) % options.observers) + 1
-    triplets = Triplets(given, n_objects=len(points), observers=who)
+    points, m = _true_points(options, rng), options.answers
+    noise = NOISE if options.noise is None else options.noise
+    if options.agreement is not None:
+        if options.noise is not None:
+            raise InputError("give either --noise or --agreement: each says how people answer.")
+        noise = noise_for_agreement(options.agreement, points, question, lapse=options.lapse)
+    who = np.sort(np.arange(m) % options.observers) + 1
+    if question.kind == "triplet":
+        asked = random_comparisons(len(points), m, replace=True, random_state=rng)
+        given = answer(points, asked, noise=noise, lapse=options.lapse, random_state=rng)
+        triplets = Triplets(given, n_objects=len(points), observers=who)
+    else:
+        settings = {"noise": noise, "lapse": options.lapse, "observers": who}
+        triplets = choices(points, m, question, **settings, random_state=rng).triplets()
     write_triplets(triplets, options.out)
-    note(options, f"Written: {len(triplets)} answers to {options.out}.")
+    screens = "" if question.kind == "triplet" else f" ({question.plural})"
+    note(options, f"Written: {m} answers{screens} to {options.out}.")
+    if options.agreement is not None:
+        share = f"{100 * options.agreement:.3g} %"
+        note(options, f"Noise: σ = {noise:.2g}, at which two people agree in {share} of questions.")
     if options.points is not None:
         rows = [
             {"name": i} | {f"x{k + 1}": x for k, x in enumerate(point)}

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet import uncertainty
-from tercet.answers.choices import Choices
+from tercet.answers.choices import Choices, as_answers
+from tercet.answers.either import weights_of
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.ensemble import storage
@@ -29,6 +30,7 @@ from tercet.ensemble.draws import (
     take,
     turn,
 )
+from tercet.ensemble.export import to_arviz
 from tercet.errors import InputError
 from tercet.metrics import check_threshold
 from tercet.models import Model
@@ -44,6 +46,7 @@ __all__ = [
 
 
 LARGEST_TABLE = 2**25  # distances in memory at a time: 256 MB
+LEAST = float(np.nextafter(0.0, 1.0))  # below it a probability is rounded to 0
 BLOCK = 2**20  # distances, or probabilities, of one task of all_probabilities
 
 
@@ -211,7 +214,7 @@ class Ensemble:
 
     def distance_interval(self, pairs: ArrayLike | None = None, level: float = 0.95) -> Floats:
         """Interval (m, 2) that contains the share ``level`` of the draws of each distance."""
-        return _interval(self.distances(pairs), level)
+        return uncertainty.interval(self.distances(pairs), level)
 
     # --- comparisons --------------------------------------------------------------------------
 
@@ -277,6 +280,23 @@ class Ensemble:
         if by_draw:
             return np.concatenate(parts, axis=1)
         return np.concatenate([part.mean(axis=0) for part in parts])
+
+    def log_likelihood(self, answers: Any) -> Floats:
+        """Log-probability (S, m) of each answer in each draw, times the answer's weight.
+
+        Parameters
+        ----------
+        answers : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names
+            Comparisons that share a screen are one answer, as in ``fit``.
+        """
+        given = as_answers(answers)
+        need_memory(
+            3 * len(self) * len(given),
+            f"The log-likelihood of {len(given)} answers in {len(self)} draws",
+            "use fewer answers, or select draws with [...] first",
+        )
+        p = self.choice_probability(given, by_draw=True)
+        return np.log(np.maximum(p, LEAST)) * weights_of(given)
 
     def choice_tables(self, choices: Choices) -> tuple[Floats, Floats]:
         """Probabilities in every draw of choices, and of their alternatives to be chosen first.
@@ -403,7 +423,7 @@ class Ensemble:
 
     def point_interval(self, level: float = 0.95) -> Floats:
         """Interval (n, d, 2) that contains the share ``level`` of the samples, by coordinate."""
-        return _interval(self.samples, level)
+        return uncertainty.interval(self.samples, level)
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
         """Ellipses that contain ``level`` of a normal distribution at each point of a 2-D map."""
@@ -412,7 +432,7 @@ class Ensemble:
                 f"ellipses need a map of two dimensions, and this one has {self.n_components}; "
                 "point_covariance and point_interval work in any dimension."
             )
-        _check_level(level)
+        uncertainty.check_level(level)
         return uncertainty.ellipses(self.point_mean(), self.point_covariance(), level)
 
     # --- the draws as a whole -----------------------------------------------------------------
@@ -434,43 +454,25 @@ class Ensemble:
         """Read what `save` wrote; nothing in the file is executed."""
         return cls._of(storage.read(path))
 
-    def to_arviz(self, pairs: ArrayLike | None = None) -> Any:
+    def to_arviz(self, pairs: ArrayLike | None = None, *, answers: Any = None) -> Any:
         """The ensemble as ArviZ's InferenceData (0.x) or DataTree (1.x).
 
         The posterior has "embedding" (chain, draw, object, dimension), aligned, "distance" (chain,
         draw, pair) and the parameters; sample_stats has the statistics, "log_posterior" under
-        ArviZ's name "lp".
+        ArviZ's name "lp"; log_likelihood has "answers" (chain, draw, answer).
 
         Parameters
         ----------
         pairs : (m, 2) array of numbers or names, optional
             The pairs whose distances to include, by default all; choose some if there are many.
+        answers : Choices, Triplets, or (m, 3) or (m, 4) array of numbers or names, optional
+            Those that the draws were fitted to, for ``arviz.loo`` and ``arviz.compare``; see
+            `log_likelihood`.
         """
-        labels, counts = np.unique(self.chains, return_counts=True)
-        if counts.min() < counts.max():
-            raise InputError(
-                f"ArviZ needs chains of equal length, and these have {counts.tolist()} draws; "
-                "select draws with [...] first."
-            )
-        rows = np.argsort(self.chains, kind="stable").reshape(len(labels), -1)
         chosen = self._pairs(pairs)
-        names = self.names or tuple(map(str, range(self.n_objects)))
-        coords: dict[str, Any] = {
-            "chain": labels,
-            "object": list(names) if self.names else list(range(self.n_objects)),
-            "pair": [f"{names[i]}–{names[j]}" for i, j in chosen.tolist()],
-        }
-        posterior = {"distance": self._distances(chosen)[rows]}
-        dims = {"distance": ["pair"], "embedding": ["object", "dimension"]}
-        if self.kind == "points":
-            posterior["embedding"] = self.samples[rows]
-            coords["dimension"] = list(range(self.n_components))
-        posterior |= {name: column[rows] for name, column in self.parameters.items()}
-        stats = {
-            "lp" if name == "log_posterior" else name: column[rows]
-            for name, column in self.statistics.items()
-        }
-        return storage.to_arviz(posterior, stats, coords, dims)
+        samples = self.samples if self.kind == "points" else None
+        likelihood = None if answers is None else self.log_likelihood(answers)
+        return to_arviz(self._fields, samples, chosen, self._distances(chosen), likelihood)
 
     def __len__(self) -> int:
         return self.n_samples
@@ -584,15 +586,3 @@ def _without(anchor: int, probability: Floats) -> Floats:
     """Set the row and the column of the anchor to NaN."""
     probability[anchor] = probability[:, anchor] = np.nan
     return probability
-
-
-def _interval(values: Floats, level: float) -> Floats:
-    """Equal-tailed interval (..., 2) over the first axis."""
-    _check_level(level)
-    ends = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
-    return np.moveaxis(ends, 0, -1)
-
-
-def _check_level(level: float) -> None:
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}.")

@@ -1,12 +1,11 @@
-"""Saving and loading an ensemble (npz), and its export to ArviZ."""
+"""Saving and loading an ensemble (npz)."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from tercet.arrays import UnreadableError, read_npz
 from tercet.ensemble.draws import Draws, check_draws
-from tercet.errors import InputError, TercetError, ignored
+from tercet.errors import InputError
 from tercet.files import require_plain, whole_file
 from tercet.models import Model, known_models
 from tercet.tables import parse_json
@@ -112,22 +111,3 @@ def _restore(description: Mapping[str, Any] | None) -> Model | None:
     if name not in kinds:
         raise InputError(f"it names the model {name!r}, which this version of tercet lacks.")
     return kinds[name](**description["fields"])
-
-
-def to_arviz(
-    posterior: Mapping[str, NDArray[Any]],
-    sample_stats: Mapping[str, NDArray[Any]],
-    coords: Mapping[str, Sequence[Any]],
-    dims: Mapping[str, Sequence[str]],
-) -> Any:
-    """Convert arrays (chain, draw, ...) to ArviZ's InferenceData (0.x) or DataTree (1.x)."""
-    try:
-        with ignored(FutureWarning):  # once a day 0.23 announces 1.0, which works too
-            arviz = import_module("arviz")
-    except ImportError as error:
-        raise TercetError("to_arviz needs ArviZ: pip install 'tercet[arviz]'.") from error
-    groups = {"posterior": posterior, "sample_stats": sample_stats}
-    groups = {name: group for name, group in groups.items() if group}
-    if int(arviz.__version__.split(".")[0]) >= 1:
-        return arviz.from_dict(groups, coords=coords, dims=dims)
-    return arviz.from_dict(**groups, coords=coords, dims=dims)

@@ -107,6 +107,8 @@ def plot_plan(
     target: float | None = None,
     needed: float | Sequence[float] | None = None,
     ylabel: str = "precision",
+    counted: str = "answers",
+    colour: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw precision against the number of answers, and the number that a target needs.
@@ -123,6 +125,10 @@ def plot_plan(
         How many answers the target needs, with an interval.
     ylabel : str
         Name of the measure of precision.
+    counted : str
+        What is counted, such as "odd-one-out screens".
+    colour : str, optional
+        Of the curve and the number, to tell several plans apart; by default they have two.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -143,8 +149,9 @@ def plot_plan(
         raise InputError(f"answers must be positive numbers, got {m.min():g}.")
     ax = new_axes(6.5, 4.5) if ax is None else ax
     ax.set_xscale("log")
-    ax.fill_between(m, bottom, top, color=COLOURS[0], alpha=0.15, lw=0)
-    ax.plot(m, centre, "o-", color=COLOURS[0], ms=4, lw=1.6, zorder=3)
+    of_curve, of_number = (colour, colour) if colour else COLOURS[:2]
+    ax.fill_between(m, bottom, top, color=of_curve, alpha=0.15, lw=0)
+    ax.plot(m, centre, "o-", color=of_curve, ms=4, lw=1.6, zorder=3)
     if target is not None:
         ax.axhline(target, color="0.5", lw=1, ls="--", zorder=1)
     if needed is not None:
@@ -152,13 +159,13 @@ def plot_plan(
         if len(ends) not in (0, 2):
             raise InputError(f"needed must be a number, or (value, low, high), got {needed!r}.")
         if ends:
-            ax.axvspan(*ends, color=COLOURS[1], alpha=0.12, lw=0, zorder=0)
-        label = f"{_count(value)} answers needed"
+            ax.axvspan(*ends, color=of_number, alpha=0.12, lw=0, zorder=0)
+        label = f"{_count(value)} {counted} needed"
         label += f" ({_count(ends[0])} to {_count(ends[1])})" if ends else ""
-        ax.axvline(value, color=COLOURS[1], lw=1.5, zorder=2, label=label)
+        ax.axvline(value, color=of_number, lw=1.5, zorder=2, label=label)
         ax.legend(frameon=False, loc="best", fontsize=9)
     _write_numbers(ax)
-    ax.set_xlabel("answers")
+    ax.set_xlabel(counted)
     ax.set_ylabel(ylabel)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

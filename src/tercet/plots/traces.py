@@ -12,14 +12,14 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from arviz_stats.base import array_stats
 
 from tercet.arrays import Floats
 from tercet.engine.problem import some_pairs
 from tercet.ensemble import Ensemble
-from tercet.ensemble.storage import to_arviz
+from tercet.ensemble.export import in_arviz
 from tercet.errors import InputError, ignored
 from tercet.plots.axes import COLOURS, LONGEST, drawable, new_figure
+from tercet.posterior.convergence import convergence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,7 +156,7 @@ def quantities(ensemble: Ensemble, n_distances: int = 3) -> dict[str, Floats]:
 def _worst_distances(ensemble: Ensemble, rows: Any, count: int) -> dict[str, Floats]:
     pairs = np.stack(some_pairs(ensemble.n_objects, _LOOKED_AT), axis=1)
     table = ensemble.distances(pairs)[rows]  # (chains, draws, pairs)
-    r_hat = np.asarray(array_stats.rhat(table, chain_axis=0, draw_axis=1))
+    r_hat = convergence(np.moveaxis(table, 2, 0)).r_hat
     worst = np.argsort(-np.nan_to_num(r_hat, nan=np.inf), kind="stable")[:count]
     names = [drawable(name, LONGEST) for name in ensemble.names or range(ensemble.n_objects)]
     return {
@@ -170,7 +170,8 @@ def _worst_distances(ensemble: Ensemble, rows: Any, count: int) -> dict[str, Flo
 
 def _hand_over(shown: dict[str, Floats]) -> tuple[Any, Any]:
     """ArviZ, and the quantities in its format, numbered because names may be anything."""
-    data = to_arviz({f"q{k}": values for k, values in enumerate(shown.values())}, {}, {}, {})
+    numbered = {f"q{k}": values for k, values in enumerate(shown.values())}
+    data = in_arviz({"posterior": numbered}, {}, {})
     return import_module("arviz"), data
 
 

@@ -2,8 +2,7 @@
 
 The posterior is invariant to rotation, so coordinates are not diagnosed, but distances (of a
 fixed random choice of pairs), the sum of squares of the centred points, the log-posterior and the
-parameters drawn with the points. R-hat and effective sample sizes are those of Vehtari, Gelman,
-Simpson, Carpenter & Bürkner (2021), rank-normalised, of split chains, as ArviZ computes them.
+parameters drawn with the points.
 
 Hundreds of chains are short, and R-hat of short chains is large whether they agree or not. They
 start in groups at the same point (superchains), and nested R-hat tests whether the groups agree
@@ -19,13 +18,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from arviz_stats.base import array_stats
-from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from tercet.engine.constants import WATCHED_PAIRS
 from tercet.engine.problem import some_pairs
 from tercet.models.base import Array
+from tercet.posterior.convergence import convergence
 
 # The largest of many R-hats is well above 1 in converged chains too: hence not the usual 1.01.
 R_HAT = 1.05
@@ -126,68 +123,16 @@ def diagnose_chains(
 
     With ``superchains`` the chains c, c + superchains, ... started at the same point.
     """
-    r_hat, bulk, tail, worst = 0.0, np.inf, np.inf, "nothing"
-    for name, values in quantities.items():
-        # Each quantity by itself in memory.
-        table = np.ascontiguousarray(np.moveaxis(np.atleast_3d(values), 2, 0))
-        axes = {"chain_axis": 1, "draw_axis": 2}
-        hats = _nested(table, superchains) if superchains else array_stats.rhat(table, **axes)
+    tables = [np.moveaxis(np.atleast_3d(values), 2, 0) for values in quantities.values()]
+    found = convergence(np.concatenate(tables), superchains)
+    r_hat, worst = 0.0, "nothing"
+    places = np.cumsum([len(table) for table in tables])[:-1]
+    for name, hats in zip(quantities, np.split(found.r_hat, places), strict=True):
         if np.max(hats) > r_hat or np.isnan(hats).any():
             r_hat, worst = float(np.max(hats)), name
-        # np.minimum propagates NaN.
-        bulk = np.minimum(bulk, np.min(array_stats.ess(table, method="bulk", **axes)))
-        ends = array_stats.ess(table, method="tail", prob=(0.05, 0.95), **axes)
-        tail = np.minimum(tail, np.min(ends))
+    bulk, tail = float(np.min(found.ess_bulk)), float(np.min(found.ess_tail))  # or NaN
     chains, draws = next(iter(quantities.values())).shape[:2]
-    return Diagnostics(
-        r_hat, float(bulk), float(tail), worst, int(divergences), chains, draws, superchains
-    )
-
-
-def _nested(table: Array, superchains: int) -> Array:
-    """Nested R-hat (K,) of superchains, or of the halves of all chains if that is larger.
-
-    ``table`` is (K, chains, draws). Superchains must have equal numbers of chains, so a few of the
-    last chains may be left out.
-    """
-    chains, draws = table.shape[1:]
-    whole = chains // superchains * superchains
-    hats = _between(table[:, :whole], np.arange(whole) % superchains)
-    half = draws // 2
-    if half < 4:  # too few to split
-        return hats
-    halves = np.concatenate([table[:, :, :half], table[:, :, -half:]], axis=1)
-    return np.maximum(hats, _between(halves, np.repeat([0, 1], chains)))
-
-
-def _between(table: Array, groups: NDArray[np.integer]) -> Array:
-    """Rank-normalised nested R-hat (K,) of groups of chains: the larger of bulk and folded draws.
-
-    As ``array_stats.rhat_nested(..., method="rank")``, in half the time.
-    """
-    half = table.shape[2] // 2
-    split = np.concatenate([table[:, :, :half], table[:, :, -half:]], axis=2)
-    folded = np.abs(split - np.median(split, axis=(1, 2), keepdims=True))
-    bulk, tail = (
-        array_stats.rhat_nested(
-            np.array([_normal_scores(values) for values in part]), groups, method="split"
-        )
-        for part in (split, folded)
-    )
-    return np.asarray(np.maximum(bulk, tail))
-
-
-def _normal_scores(values: Array) -> Array:
-    """Normal quantiles of the ranks, ties averaged (Blom 1958); all NaN if any value is."""
-    if np.isnan(values).any():
-        return np.full(values.shape, np.nan)
-    order = np.argsort(values, axis=None)
-    ascending = values.ravel()[order]
-    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
-    ends = np.append(starts[1:], len(order))
-    ranks = np.empty(len(order))
-    ranks[order] = np.repeat(0.5 * (starts + ends + 1), ends - starts)
-    return np.asarray(ndtri((ranks - 0.375) / (len(order) + 0.25)).reshape(values.shape))
+    return Diagnostics(r_hat, bulk, tail, worst, int(divergences), chains, draws, superchains)
 
 
 def distances_to_watch(draws: Array, kind: str) -> Array:

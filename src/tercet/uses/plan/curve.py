@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,17 +13,22 @@ from scipy.stats import binom
 from sklearn.isotonic import isotonic_regression
 
 from tercet.arrays import Floats
+from tercet.simulate.questions import Question
 from tercet.tables import Table, json_ready
 from tercet.text import wrap
 from tercet.uses.plan.worlds import MEASURES
 
 __all__ = [
+    "WIDTH",
     "AnswerPlan",
     "Needed",
     "PlanRow",
+    "caution_of",
     "crossing",
     "fewest_worlds",
+    "grouped",
     "needed_answers",
+    "rounded",
 ]
 
 WIDTH = 88
@@ -58,8 +63,12 @@ class AnswerPlan:
     best : float or None
         Agreement of the true map, the most that is possible; None for other measures.
     n_objects, n_components : int
+    question : Question
+        What is asked; an answer is one screen.
     noise, lapse : float or None
         None where they are estimated from a pilot.
+    agreement : float or None
+        How often two people agree, if the noise was given so.
     pilot : int
         Answers of the pilot, to which the others are added; 0 without one.
     poor : int
@@ -75,7 +84,9 @@ class AnswerPlan:
     best: float | None
     n_objects: int
     n_components: int
+    question: Question
     noise: float | None
+    agreement: float | None
     lapse: float | None
     pilot: int
     poor: int
@@ -83,22 +94,40 @@ class AnswerPlan:
     @property
     def sentence(self) -> str:
         """The plan in words."""
-        words = [self._answer()]
-        if self.poor:
-            fits = len(self.rows) * len(self.by_world)
-            words.append(
-                f"Caution: in {self.poor} of {fits} fits the chains did not agree; the number is "
-                "only approximate."
-            )
-        return " ".join(words)
+        return " ".join(filter(None, (self._answer(), self.about_noise, self.caution)))
+
+    @property
+    def about_noise(self) -> str:
+        """The noise in words, if it was given as an agreement."""
+        if self.agreement is None:
+            return ""
+        return (
+            f"Noise: σ = {self.noise:.2g}, at which two people agree in "
+            f"{self._show(self.agreement)} of such questions ({self.question.name})."
+        )
+
+    @property
+    def caution(self) -> str:
+        """What to beware of, if anything."""
+        return caution_of([self])
+
+    @property
+    def counted(self) -> str:
+        """What is counted, such as "answers" or "more odd-one-out screens"."""
+        of_kind = "answers" if self.question.kind == "triplet" else self.question.plural
+        return f"more {of_kind}" if self.pilot else of_kind
+
+    @property
+    def wanted(self) -> str:
+        """The target in words, such as "a map that gets 90 % of all comparisons right"."""
+        return MEASURES[self.measure].words.format(self._show(self.target))
 
     def table(self) -> str:
         """The rows as text."""
         lines = [
-            [_grouped(row.answers), *(f"{value:.3f}" for value in row[1:])] for row in self.rows
+            [grouped(row.answers), *(f"{value:.3f}" for value in row[1:])] for row in self.rows
         ]
-        head = "more answers" if self.pilot else "answers"
-        return Table("", [head, self.measure, "10 %", "90 %"], lines).text(right=True)
+        return Table("", [self.counted, self.measure, "10 %", "90 %"], lines).text(right=True)
 
     def as_dict(self) -> dict[str, Any]:
         """All values, JSON-compatible; missing ones are None."""
@@ -111,8 +140,8 @@ class AnswerPlan:
     # --- words --------------------------------------------------------------------------------
 
     def _answer(self) -> str:
-        measure, more = MEASURES[self.measure], "more " if self.pilot else ""
-        wanted = measure.words.format(self._show(self.target))
+        wanted = self.wanted
+        asked = self.counted
         if self.best is not None and self.best < self.target:
             return (
                 f"Not reachable: {wanted}. Answers are too noisy: even the true map predicts only "
@@ -122,17 +151,17 @@ class AnswerPlan:
         most, last = self.rows[-1].answers, self.rows[-1].median
         if value is None:
             return (
-                f"More than {_grouped(most)} {more}answers are needed for {wanted}: with "
-                f"{_grouped(most)} the median is {self._show(last)}. {self._outlook()}"
+                f"More than {grouped(most)} {asked} are needed for {wanted}: with "
+                f"{grouped(most)} the median is {self._show(last)}. {self._outlook()}"
             )
         if value <= self.rows[0].answers:
             if value == 0:
-                return f"No more answers are needed for {wanted}."
-            return f"{_grouped(value)} {more}answers or fewer are enough for {wanted}."
-        until = f"more than {_grouped(most)}" if high is None else _grouped(_round(high, math.ceil))
+                return f"No {asked} are needed for {wanted}."
+            return f"{grouped(value)} {asked} or fewer are enough for {wanted}."
+        until = f"more than {grouped(most)}" if high is None else grouped(rounded(high, math.ceil))
         return (
-            f"About {_grouped(_round(value, round))} {more}answers (between "
-            f"{_grouped(_round(low or 0, math.floor))} and {until}) are needed for {wanted}; "
+            f"About {grouped(rounded(value))} {asked} (between "
+            f"{grouped(rounded(low or 0, math.floor))} and {until}) are needed for {wanted}; "
             f"with that many, {self._share()} of such experiments reach the target."
         )
 
@@ -158,20 +187,34 @@ class AnswerPlan:
             return "Raise the limit."
         gap, gain = abs(self.target - last.median), abs(last.median - before[-1].median)
         if gain >= STEEP * gap:
-            return "It still improves with more answers."
+            return f"It still improves with more {self.counted.removeprefix('more ')}."
         return (
             f"The last doubling changed that by only {self._show(gain)}: with this noise the "
             "target is out of reach in practice."
         )
 
 
-def _round(value: int, to: Callable[[float], int]) -> int:
+def caution_of(plans: Sequence[AnswerPlan]) -> str:
+    """What to beware of in plans together, if anything."""
+    poor = sum(plan.poor for plan in plans)
+    fits = sum(len(plan.rows) * len(plan.by_world) for plan in plans)
+    number = "number is" if len(plans) == 1 else "numbers are"
+    return (
+        f"Caution: in {poor} of {fits} fits the chains did not agree; the {number} only "
+        "approximate."
+        if poor
+        else ""
+    )
+
+
+def rounded(value: int, to: Callable[[float], int] = round) -> int:
     """Round to two digits."""
     unit: int = 10 ** max(0, len(str(value)) - 2)
     return to(value / unit) * unit
 
 
-def _grouped(value: int) -> str:
+def grouped(value: int) -> str:
+    """The number with a space between thousands."""
     return f"{value:,}".replace(",", " ")
 
 

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.answers.choices import as_answers
+from tercet.answers.choices import Choices
+from tercet.answers.choices import restore as restore_choices
 from tercet.answers.diagnosis import warn_about
-from tercet.answers.either import Answers, split_of, with_weights
+from tercet.answers.either import Answers, with_weights
 from tercet.answers.questions import single_answers
 from tercet.answers.triplets import Triplets
-from tercet.arrays import Floats, Index
+from tercet.arrays import Floats
 from tercet.bootstrap import Bootstrap
-from tercet.embedder import is_count, is_number
 from tercet.ensemble import Ensemble
-from tercet.errors import InputError
-from tercet.makers import QUICK
-from tercet.posterior import DistancePrior, Posterior
-from tercet.running.memory import need_memory
+from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, in_order, progress_bar
-from tercet.uses.plan.curve import (
-    AnswerPlan,
-    Needed,
-    PlanRow,
-    crossing,
-    fewest_worlds,
-    needed_answers,
-)
+from tercet.uses.plan.curve import AnswerPlan, Needed, PlanRow, crossing, needed_answers
+from tercet.uses.plan.settings import Asked, Setting, bits_of, check_steps, settle
 from tercet.uses.plan.worlds import (
     MEASURES,
-    SHAPES,
     SimulatedWorld,
     answers_in,
     best_agreement,
@@ -43,20 +33,19 @@ from tercet.uses.plan.worlds import (
     settle_target,
 )
 
-__all__ = [
-    "Search",
-    "Setting",
-    "check_steps",
-    "plan_answers",
-    "settle",
-]
+__all__ = ["Search", "plan_answers"]
 
 
 def plan_answers(
     n_objects: int | None = None,
     n_components: int | None = None,
     *,
+    kind: str | None = None,
+    shown: int | None = None,
+    chosen: int | None = None,
+    ranked: bool = False,
     noise: float | None = None,
+    agreement: float | None = None,
     lapse: float | None = None,
     shape: str | None = None,
     like: Any = None,
@@ -71,7 +60,7 @@ def plan_answers(
     random_state: Seed = None,
     progress: bool | None = None,
 ) -> AnswerPlan:
-    """Estimate how many answers to random comparisons a desired precision needs.
+    """Estimate how many answers to random questions a desired precision needs.
 
     Experiments are simulated with increasing numbers of answers; at each number a map is fitted
     and compared with the simulated truth.
@@ -82,9 +71,16 @@ def plan_answers(
         Optional with ``like``.
     n_components : int, optional
         True dimension, and dimension of the maps; 2 by default.
+    kind, shown, chosen, ranked : optional
+        What is asked, as in `tercet.simulate.choices`: "triplet", "odd_one_out", "3 of 9", … By
+        default what was asked in the pilot, if it was of one kind, else triplets. An answer is one
+        screen.
     noise : float, optional
-        The paper's σ, the standard deviation of perceived log-distances; 0.3 by default. An answer
-        is correct with probability Φ(|log(δ_far/δ_near)| / (σ√2)).
+        The paper's σ, the standard deviation of perceived log-distances; 0.3 by default. A triplet
+        is answered correctly with probability Φ(|log(δ_far/δ_near)| / (σ√2)).
+    agreement : float, optional
+        Instead of noise, how often two people give the same answer to such a question, as in
+        `tercet.simulate.noise_for_agreement`.
     lapse : float, optional
         Share of answers given at random; 0 by default.
     shape : {"normal", "mixture"}, optional
@@ -98,7 +94,7 @@ def plan_answers(
         "accuracy": share of all comparisons that the map has right. "sure": share of which it is
         certain, π above .95 either way. "radius": median radius of the points' 95 % ellipses,
         relative to the root mean square radius of the map. "agreement": share of the next person's
-        answers that are predicted correctly.
+        answers, to questions of this kind, that are predicted correctly.
     target : float, optional
         By default 0.9, 0.7, 0.2 and 0.8.
     assurance : float
@@ -108,7 +104,7 @@ def plan_answers(
         reached, and then refined.
     limit : int, optional
         The most answers to simulate, in addition to a pilot's; by default 50 n log2 n, or 8 times
-        the pilot's if that is more.
+        the pilot's if that is more. Of questions with M outcomes there are fewer by log2 M.
     repeats : int, optional
         Simulated experiments; by default 10, or as many as ``assurance`` needs (36 for 0.9).
     maker : Posterior or Bootstrap, optional
@@ -139,10 +135,21 @@ def plan_answers(
     >>> plan.needed.low <= plan.needed.value <= plan.needed.high
     True
     """
-    wanted = settle_target(measure, target)
     setting = settle(
-        n_objects, n_components, noise, lapse, shape, like, assurance, repeats, limit, maker
+        n_objects,
+        n_components,
+        Asked(kind, shown, chosen, ranked),
+        noise,
+        agreement,
+        lapse,
+        shape,
+        like,
+        assurance,
+        repeats,
+        limit,
+        maker,
     )
+    wanted = settle_target(measure, target, setting.question)
     steps = None if answers is None else check_steps(answers, setting.base)
     if setting.like is not None and not isinstance(setting.like, Ensemble):
         warn_about(setting.like, min_answers=setting.n_components + 1, stacklevel=2)
@@ -167,7 +174,9 @@ def plan_answers(
         best=search.best,
         n_objects=setting.n_objects,
         n_components=setting.n_components,
+        question=setting.question,
         noise=setting.noise,
+        agreement=agreement,
         lapse=setting.lapse,
         pilot=setting.base,
         poor=search.poor,
@@ -233,8 +242,9 @@ class Search:
 
     def find(self) -> None:
         """Double the answers until the target is reached, then refine."""
-        n, base = self.setting.n_objects, self.setting.base
-        first, fewest, most = self._step(n * math.log2(n)), n, self.setting.limit
+        n, base, bits = self.setting.n_objects, self.setting.base, bits_of(self.setting.question)
+        first, most = self._step(n * math.log2(n) / bits), self.setting.limit
+        fewest = math.ceil(n / bits)
         if base:
             first = fewest = base
         if self.best is not None and self.best < self.target:
@@ -288,14 +298,20 @@ class Search:
             assert s.lapse is not None
             return [
                 made_world(
-                    s.n_objects, s.n_components, s.shape, s.noise, s.lapse, self._key(_WORLD, w)
+                    s.n_objects,
+                    s.n_components,
+                    s.shape,
+                    s.noise,
+                    s.lapse,
+                    self._key(_WORLD, w),
+                    s.question,
                 )
                 for w in range(s.repeats)
             ]
         pilot = s.like if isinstance(s.like, Ensemble) else self._fit(s.like, _PILOT)[0]
         rng = np.random.default_rng(seed_for(self.entropy, _DRAWS))
         draws = rng.choice(len(pilot), s.repeats, replace=s.repeats > len(pilot))
-        return [drawn_world(pilot, int(draw)) for draw in draws]
+        return [drawn_world(pilot, int(draw), s.question) for draw in draws]
 
     def _measure(self, task: _Task) -> tuple[float, bool]:
         """The measure of one map, and whether its chains disagree."""
@@ -315,202 +331,28 @@ class Search:
         diagnostics = getattr(maker, "diagnostics_", None)
         return maker.ensemble_, diagnostics is not None and not diagnostics.r_hat <= POOR_R_HAT
 
-    def _with_pilot(self, rows: Index) -> Answers:
-        """The pilot's answers, with their screens, followed by new ones (m, 3)."""
+    def _with_pilot(self, new: Answers | None) -> Answers:
+        """The pilot's answers followed by new ones, if there are any."""
         pilot = self.pilot
-        if pilot is None:
-            return Triplets(rows, n_objects=self.setting.n_objects)
-        screens = None
-        if pilot.screens is not None:  # each new answer is a screen of its own
-            old = pilot.number_screens()
-            screens = np.concatenate([old, old.max() + 1 + np.arange(len(rows))])
-        both = np.concatenate([pilot.array, rows])
-        return as_answers(Triplets(both, n_objects=self.setting.n_objects, screens=screens))
+        if pilot is None or new is None:
+            both = pilot if new is None else new
+            assert both is not None  # there is a pilot where no answers are new
+            return both
+        if isinstance(pilot, Choices) or isinstance(new, Choices):
+            return Choices.concatenate([pilot, new])
+        return Triplets(np.concatenate([pilot.array, new.array]), n_objects=new.n_objects)
 
     def _key(self, *words: int) -> tuple[int, ...]:
         return (self.entropy, *words)
 
 
-def _pilot_answers(like: Answers | Ensemble | None) -> Triplets | None:
-    """The answers of a pilot, votes one by one; of choices the comparisons, each on its screen."""
+def _pilot_answers(like: Answers | Ensemble | None) -> Answers | None:
+    """The answers of a pilot, votes one by one, without what does not matter here."""
     if like is None or isinstance(like, Ensemble):
         return None
-    return split_of(with_weights(like[single_answers(like, "the pilot")], None))
-
-
-# --- settings, checked before the work starts ---------------------------------------------------
-
-
-NOISE, LAPSE, SHAPE, DIMENSION = 0.3, 0.0, SHAPES[0], 2  # defaults
-WORLDS = 10
-LIMIT, LIMIT_OF_PILOT = 50, 8  # times n log2 n, and times the pilot's answers
-
-
-class Setting(NamedTuple):
-    """The experiment to plan."""
-
-    n_objects: int
-    n_components: int
-    noise: float | None  # None where a pilot says it
-    lapse: float | None
-    shape: str
-    like: Answers | Ensemble | None
-    base: int  # answers of the pilot
-    assurance: float
-    repeats: int
-    limit: int  # of all answers, the pilot's among them
-    maker: Posterior | Bootstrap
-
-
-def settle(
-    n_objects: int | None,
-    n_components: int | None,
-    noise: float | None,
-    lapse: float | None,
-    shape: str | None,
-    like: Any,
-    assurance: float,
-    repeats: int | None,
-    limit: int | None,
-    maker: Posterior | Bootstrap | None,
-) -> Setting:
-    """Check all settings, and fill in the defaults."""
-    if like is not None:
-        like = _read_pilot(like)
-        n, d = _of_pilot(like, n_objects, n_components, noise, lapse, shape)
-    else:
-        d = DIMENSION if n_components is None else n_components
-        noise, lapse = NOISE if noise is None else noise, LAPSE if lapse is None else lapse
-        shape = SHAPE if shape is None else shape
-        n = _check_world(n_objects, d, noise, lapse, shape)
-    need_memory(
-        6 * n**2,
-        f"All comparisons of one anchor among {n} objects, which a plan uses,",
-        "plan for fewer objects",
-    )
-    if not (is_number(assurance) and 0.0 < assurance < 1.0):
-        raise InputError(f"assurance must lie between 0 and 1, such as 0.5, got {assurance!r}.")
-    fewest = fewest_worlds(assurance)
-    repeats = max(WORLDS, fewest) if repeats is None else repeats
-    if not is_count(repeats) or repeats < fewest:
-        raise InputError(
-            f"repeats must be at least {fewest}: fewer simulated experiments cannot show what "
-            f"{100 * assurance:.3g} % of experiments reach; got {repeats!r}."
+    answers = with_weights(like[single_answers(like, "the pilot")], None)
+    if isinstance(answers, Choices):
+        return restore_choices(
+            answers._fields._replace(names=None, observers=None, screens=None, response_times=None)
         )
-    base = 0 if like is None or isinstance(like, Ensemble) else like.n_answers
-    if limit is None:
-        limit = max(math.ceil(LIMIT * n * math.log2(n)), LIMIT_OF_PILOT * base)
-    elif not is_count(limit) or limit < n:
-        raise InputError(
-            f"limit must be a whole number of at least {n}, one answer per object, got {limit!r}."
-        )
-    return Setting(
-        int(n),
-        int(d),
-        noise,
-        lapse,
-        shape or SHAPE,
-        like,
-        base,
-        float(assurance),
-        int(repeats),
-        base + int(limit),
-        _check_maker(maker),
-    )
-
-
-def check_steps(answers: Sequence[int], base: int) -> list[int]:
-    """The steps, as totals with the pilot's answers."""
-    steps = list(answers) if isinstance(answers, Iterable) else []
-    valid = all(is_count(m) or (base > 0 and m == 0) for m in steps)
-    if len(steps) < 2 or not valid or sorted(set(steps)) != steps:
-        raise InputError(
-            "answers must be two or more increasing whole numbers, such as [500, 1000, 2000], got "
-            f"{answers!r}."
-        )
-    return [base + int(m) for m in steps]
-
-
-def _read_pilot(like: Any) -> Answers | Ensemble:
-    """The ensemble, or the answers of a pilot."""
-    if isinstance(like, Ensemble):
-        return like
-    try:
-        return as_answers(like)
-    except InputError as error:
-        raise InputError(
-            f"like must be the answers of a pilot, or an Ensemble made of them: {error}"
-        ) from error
-
-
-def _of_pilot(
-    like: Answers | Ensemble,
-    n_objects: int | None,
-    n_components: int | None,
-    noise: float | None,
-    lapse: float | None,
-    shape: str | None,
-) -> tuple[int, int]:
-    """The number of objects and of dimensions of a pilot."""
-    for name, value in (("noise", noise), ("lapse", lapse), ("shape", shape)):
-        if value is not None:
-            raise InputError(f"{name} is estimated from the pilot in like; leave {name} out.")
-    if n_objects not in (None, like.n_objects):
-        raise InputError(
-            f"the pilot in like has {like.n_objects} objects, and n_objects is {n_objects!r}; "
-            "leave n_objects out."
-        )
-    if not isinstance(like, Ensemble):
-        if split_of(like).is_quadruplets:
-            raise InputError("a plan is for triplets, and the pilot in like has quadruplets.")
-        d = DIMENSION if n_components is None else n_components
-        _check_dimension(d, like.n_objects)
-        return like.n_objects, d
-    if like.kind != "points" or like.model is None or not like.model.is_probability:
-        raise InputError(
-            "like must be an ensemble of points from a probabilistic model, such as that of "
-            "Posterior(CKL(2)); this one cannot simulate answers."
-        )
-    if n_components not in (None, like.n_components):
-        raise InputError(
-            f"the ensemble in like has {like.n_components} dimensions, and n_components is "
-            f"{n_components!r}; leave n_components out."
-        )
-    return like.n_objects, like.n_components
-
-
-def _check_world(n: int | None, d: int, noise: float, lapse: float, shape: str) -> int:
-    """The number of objects, if the settings of the simulation are valid."""
-    if n is None or not is_count(n) or n < 4:
-        raise InputError(f"n_objects must be a whole number from 4, got {n!r}.")
-    _check_dimension(d, n)
-    if not is_number(noise) or noise < 0.0:
-        raise InputError(f"noise must be a standard deviation of at least 0, got {noise!r}.")
-    if not is_number(lapse) or not 0.0 <= lapse < 1.0:
-        raise InputError(f"lapse must be a share of at least 0 and below 1, got {lapse!r}.")
-    if shape not in SHAPES:
-        raise InputError(f"shape must be one of {', '.join(map(repr, SHAPES))}, got {shape!r}.")
-    if shape == "mixture" and d != 2:
-        raise InputError(f"shape='mixture' has two dimensions, as in the paper; got {d}.")
-    return n
-
-
-def _check_dimension(d: int, n: int) -> None:
-    if not is_count(d) or d > n - 2:
-        raise InputError(
-            f"n_components must be a whole number from 1 to {n - 2}, two fewer than the objects, "
-            f"got {d!r}."
-        )
-
-
-def _check_maker(maker: Posterior | Bootstrap | None) -> Posterior | Bootstrap:
-    if maker is None:
-        return Posterior(2, **QUICK)
-    if not isinstance(maker, Posterior | Bootstrap):
-        raise InputError(
-            "maker must be an unfitted Posterior or Bootstrap, such as Posterior(STE()); got "
-            f"{type(maker).__name__}."
-        )
-    if isinstance(maker, Posterior) and isinstance(maker.prior, DistancePrior):
-        raise InputError("maker draws distances, which have no dimension; use a NormalPrior.")
-    return maker
+    return Triplets(answers.array, n_objects=answers.n_objects)

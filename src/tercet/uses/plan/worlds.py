@@ -7,20 +7,32 @@ from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr
 from scipy.stats import chi2
 
-from tercet.arrays import Floats, Index
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
+from tercet.answers.triplets import Triplets
+from tercet.arrays import Floats
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
+from tercet.kinds import FARTHEST
+from tercet.models.base import BIAS
+from tercet.models.luce import agreement_with
 from tercet.running.provenance import seed_for
-from tercet.simulate import Probability, answers_from_model, gaussian_mixture, random_comparisons
+from tercet.simulate import (
+    answers_from_model,
+    gaussian_mixture,
+    random_comparisons,
+    random_questions,
+)
+from tercet.simulate.people import People, squared_lengths
+from tercet.simulate.questions import Question
 
 __all__ = [
     "LEVEL",
     "MEASURES",
     "SHAPES",
+    "TRIPLET",
     "Measure",
     "SimulatedWorld",
     "answers_in",
@@ -28,25 +40,27 @@ __all__ = [
     "check_measure",
     "drawn_world",
     "made_world",
+    "points_of",
     "settle_target",
 ]
 
 SHAPES = ("normal", "mixture")
+TRIPLET = Question("triplet", 2, 1)
 BLOCK = 1024  # answers that share a seed
 _POINTS, _ANSWERS = range(2)  # purpose of random numbers: last words of a world's key
 
 
 class SimulatedWorld(NamedTuple):
-    """True positions, and how people answer."""
+    """True positions, how people answer, and what they are asked."""
 
     points: Floats  # (n, d)
-    probability: Probability  # of the answer "near", from two arrays of squared distances
-    lapse: float  # share of answers given at random
+    people: People
+    question: Question = TRIPLET
 
     def answer_probability(self, near: Floats, far: Floats) -> Floats:
         """Probability that a person judges the first of two squared distances to be smaller."""
-        p = np.asarray(self.probability(near, far), dtype=np.float64)
-        return (1.0 - self.lapse) * p + self.lapse / 2.0
+        p = self.people.probability(near, far, self.points.shape[1])
+        return (1.0 - self.people.lapse) * p + self.people.lapse / 2.0
 
 
 def made_world(
@@ -56,6 +70,7 @@ def made_world(
     noise: float,
     lapse: float,
     key: tuple[int, ...],
+    question: Question = TRIPLET,
 ) -> SimulatedWorld:
     """A world with the paper's log-normal noise (section 5).
 
@@ -68,41 +83,36 @@ def made_world(
         As in `tercet.simulate.answer`.
     key : tuple of int
         Entropy and spawn key of the world's random numbers.
+    question : Question
     """
     rng = np.random.default_rng(seed_for(*key, _POINTS))
+    points = points_of(shape, n_objects, n_components, rng)
+    return SimulatedWorld(points, People(noise, None, lapse), question)
+
+
+def points_of(shape: str, n_objects: int, n_components: int, rng: np.random.Generator) -> Floats:
+    """Points (n, d) of a shape."""
     if shape == "mixture":
-        points = gaussian_mixture(n_objects, random_state=rng)[0]
-    else:
-        points = rng.standard_normal((n_objects, n_components))
-
-    def probability(near: Floats, far: Floats) -> Floats:
-        """Φ(log(δ_far/δ_near) / (σ√2)), of squared distances; without noise 0, ½ or 1."""
-        if noise == 0.0:
-            return 0.5 + 0.5 * np.sign(far - near)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = ndtr(0.5 * (np.log(far) - np.log(near)) / (noise * np.sqrt(2.0)))
-        return np.where(near == far, 0.5, found)
-
-    return SimulatedWorld(points, probability, lapse)
+        return gaussian_mixture(n_objects, random_state=rng)[0]
+    return rng.standard_normal((n_objects, n_components))
 
 
-def drawn_world(pilot: Ensemble, draw: int) -> SimulatedWorld:
+def drawn_world(pilot: Ensemble, draw: int, question: Question = TRIPLET) -> SimulatedWorld:
     """One draw of a pilot's ensemble taken as the truth, with its own noise."""
     model, parameters = pilot.model, pilot.parameters
     assert model is not None  # was checked with the other settings
     own = {f.name for f in fields(model)} & parameters.keys()  # type: ignore[arg-type]
     drawn = replace(model, **{name: float(parameters[name][draw]) for name in own})  # type: ignore[type-var]
-    points = pilot.draws[draw]
-
-    def probability(near: Floats, far: Floats) -> Floats:
-        return drawn.probability(near, far, points.shape[1])
-
     lapse = float(parameters["lapse"][draw]) if "lapse" in parameters else 0.0
-    return SimulatedWorld(points, probability, lapse)
+    tie = float(parameters["tie"][draw]) if "tie" in parameters else 0.0
+    bias = tuple(float(parameters[name][draw]) for name in parameters if name.startswith(BIAS))
+    if bias:  # a position never seen has none
+        bias += (0.0,) * (question.n_alternatives - len(bias))
+    return SimulatedWorld(pilot.draws[draw], People(0.0, drawn, lapse, tie, bias), question)
 
 
-def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Index:
-    """The first m answers (m, 3) of a world.
+def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Answers | None:
+    """The first m answers of a world; None if m is 0.
 
     Parameters
     ----------
@@ -111,22 +121,38 @@ def answers_in(world: SimulatedWorld, m: int, key: tuple[int, ...]) -> Index:
     key : tuple of int
         Entropy and spawn key of the world's random numbers.
     """
-    blocks: list[NDArray[np.int64]] = []
-    for block in range(-(-m // BLOCK)):
-        rng = np.random.default_rng(seed_for(*key, _ANSWERS, block))
-        asked = random_comparisons(len(world.points), BLOCK, replace=True, random_state=rng)
-        blocks.append(
-            answers_from_model(
-                world.probability, world.points, asked, lapse=world.lapse, random_state=rng
-            )
+    if m == 0:
+        return None
+    n, people = len(world.points), world.people
+    rngs = [
+        np.random.default_rng(seed_for(*key, _ANSWERS, block)) for block in range(-(-m // BLOCK))
+    ]
+    if world.question.kind != "triplet" or people.tie > 0.0 or people.bias:
+        return Choices.concatenate([_choices_in(world, BLOCK, rng) for rng in rngs])[:m]
+    rows = [
+        answers_from_model(
+            people,
+            world.points,
+            random_comparisons(n, BLOCK, replace=True, random_state=rng),
+            lapse=people.lapse,
+            random_state=rng,
         )
-    return np.concatenate([np.empty((0, 3), dtype=np.int64), *blocks])[:m]
+        for rng in rngs
+    ]
+    return Triplets(np.concatenate(rows)[:m], n_objects=n)
+
+
+def _choices_in(world: SimulatedWorld, m: int, rng: np.random.Generator) -> Choices:
+    n, d = world.points.shape
+    asked = random_questions(n, m, world.question, random_state=rng)
+    return world.people.choose(asked, squared_lengths(world.points, asked.pairs), d, rng)
 
 
 # --- measures -----------------------------------------------------------------------------------
 
 
 LEVEL = 0.95  # above which a comparison counts as certain, and level of the ellipses
+SCREENS, READERS, TEST_SEED = 1024, 8, 18  # whose answers to other questions are predicted
 
 
 def accuracy(ensemble: Ensemble, world: SimulatedWorld) -> float:
@@ -165,7 +191,20 @@ def radius(ensemble: Ensemble, world: SimulatedWorld) -> float:
 
 
 def agreement(ensemble: Ensemble, world: SimulatedWorld) -> float:
-    """Share of the next person's answers, to all comparisons, that are predicted correctly."""
+    """Share of the next person's answers that are predicted correctly.
+
+    Of triplets all comparisons count. Of other questions `SCREENS` random ones are answered by
+    `READERS` people, and the likeliest outcome, lapses apart, is predicted.
+    """
+    if world.question.kind != "triplet":
+        if ensemble.model is None or not ensemble.model.is_probability:
+            raise InputError(
+                "measure='agreement' predicts choices, which needs a maker with a probabilistic "
+                "model, such as Posterior(2); this one has none."
+            )
+        asked = _test_questions(world)
+        scores = ensemble.choice_tables(asked)[1].mean(axis=1)
+        return _share_predicted(world, asked, scores)
     predicted = total = 0.0
     for squared, p in _by_anchor(ensemble, world):
         row, column = _pairs(p)
@@ -176,7 +215,12 @@ def agreement(ensemble: Ensemble, world: SimulatedWorld) -> float:
 
 
 def best_agreement(world: SimulatedWorld) -> float:
-    """The agreement of the true map: the mean of max(p, 1 − p)."""
+    """The agreement of the true map: for triplets the mean of max(p, 1 − p)."""
+    if world.question.kind != "triplet":
+        asked = _test_questions(world)
+        sign = 1.0 if asked.kinds[0] == FARTHEST else -1.0
+        scores = sign * squared_lengths(world.points, asked.pairs)
+        return _share_predicted(world, asked, scores)
     best = total = 0.0
     for anchor in range(len(world.points)):
         squared = _squared(world, anchor)
@@ -186,6 +230,31 @@ def best_agreement(world: SimulatedWorld) -> float:
         best += float(np.sum(np.maximum(answer, 1.0 - answer)))
         total += len(answer)
     return best / total
+
+
+def _test_questions(world: SimulatedWorld) -> Choices:
+    return random_questions(len(world.points), SCREENS, world.question, random_state=TEST_SEED)
+
+
+def _share_predicted(world: SimulatedWorld, asked: Choices, scores: Floats) -> float:
+    """Share of people's answers to these questions that scores (A,) of alternatives predict.
+
+    Of those who can tell.
+    """
+    people = world.people._replace(tie=0.0)
+    rng = np.random.default_rng(TEST_SEED)
+    squared, m = squared_lengths(world.points, asked.pairs), len(asked)
+    row = np.repeat(np.arange(m), asked.n_alternatives)
+    at = np.empty((m, int(asked.n_alternatives[0])))  # by position on the screen
+    at[row, asked.positions] = scores
+    right, in_order = np.empty((2, m))
+    shares = []
+    for _ in range(READERS):
+        given = people.choose(asked, squared, world.points.shape[1], rng)
+        ordered = at[row, given.positions]
+        agreement_with(given.kinds, given.cuts, given.n_chosen, ordered, right, in_order)
+        shares.append(right.mean())
+    return float(np.mean(shares))
 
 
 def _by_anchor(ensemble: Ensemble, world: SimulatedWorld) -> Iterator[tuple[Floats, Floats]]:
@@ -237,16 +306,17 @@ def check_measure(name: str) -> Measure:
     return MEASURES[name]
 
 
-def settle_target(name: str, target: float | None) -> float:
+def settle_target(name: str, target: float | None, question: Question = TRIPLET) -> float:
     """The target, or the measure's default."""
     measure = check_measure(name)
     if target is None:
         return measure.target
-    if not measure.least < target < measure.most:
+    least = 1.0 / question.n_outcomes if name == "agreement" else measure.least
+    if not least < target < measure.most:
         within = (
-            f"between {measure.least:g} and {measure.most:g}"
+            f"between {least:.3g} and {measure.most:g}"
             if np.isfinite(measure.most)
-            else f"above {measure.least:g}"
+            else f"above {least:g}"
         )
         raise InputError(f"a target for {name} must lie {within}, got {target!r}.")
     return float(target)

@@ -1,42 +1,37 @@
-"""Simulated points, comparisons and noisy answers (paper, section 5).
+"""Points, comparisons of them and noisy answers (paper, section 5).
 
 A *comparison* is a question: rows (i, j, l) ask "is i closer to j or to l?", rows (a, b, c, d)
 "is a–b or c–d the closer pair?". *Answering* it orders the row so that the nearer comes first,
-which makes it a triplet. ``random_state`` is always None, an int or a
-``numpy.random.Generator``.
+which makes it a triplet.
 """
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tercet.answers.choices import Choices
-from tercet.answers.either import asked_with_ties, match_objects, rearranged
 from tercet.answers.questions import count_comparisons, draw_distinct, unrank
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.arrays import Floats, Index
 from tercet.errors import InputError
-from tercet.kinds import FARTHEST, FARTHEST_OR_TIE
 from tercet.metrics import squared_distances
 from tercet.models import ANY_PROBABILITY
-from tercet.models.base import NOT_NEGATIVE, Model
-from tercet.models.luce import draw_outcomes
 from tercet.running.memory import need_memory
 from tercet.running.provenance import Seed, as_generator
+from tercet.simulate.agreement import noise_for_agreement
+from tercet.simulate.people import check_share, people_who
+from tercet.simulate.screens import answered, check_distances
 
 __all__ = [
+    "MIXTURE_MEANS",
+    "Probability",
     "all_comparisons",
     "answer",
     "answers_from_model",
-    "choices_from_model",
     "gaussian_mixture",
-    "mean_perception",
     "noisy_triplets",
-    "observers",
-    "perception_functions",
-    "pinned_kernel",
     "random_comparisons",
     "true_triplets",
 ]
@@ -128,35 +123,57 @@ def true_triplets(
     return _orient(rows[decided], near[decided] < far[decided])
 
 
+@overload
+def answer(
+    points: ArrayLike,
+    comparisons: Choices,
+    *,
+    noise: float = ...,
+    lapse: float = ...,
+    precomputed: bool = ...,
+    random_state: Seed = ...,
+) -> Choices: ...
+@overload
 def answer(
     points: ArrayLike,
     comparisons: ArrayLike | Triplets,
+    *,
+    noise: float = ...,
+    lapse: float = ...,
+    precomputed: bool = ...,
+    random_state: Seed = ...,
+) -> Index: ...
+def answer(
+    points: ArrayLike,
+    comparisons: ArrayLike | Triplets | Choices,
     *,
     noise: float = 0.0,
     lapse: float = 0.0,
     precomputed: bool = False,
     random_state: Seed = None,
-) -> Index:
-    """Answer comparisons with the paper's log-normal noise (section 5); shape (m, 3) or (m, 4).
+) -> Index | Choices:
+    """Answer questions with the paper's log-normal noise (section 5); shape (m, 3) or (m, 4).
 
     Each of the two distances δ of a comparison is perceived as z with log z ~ N(log δ, σ²), and
     the smaller z is called nearer. So the answer is correct with probability
-    Φ(|log δ_far − log δ_near| / (σ√2)). Equal z are answered at random.
+    Φ(|log δ_far − log δ_near| / (σ√2)). Equal z are answered at random. Of a choice among more
+    pairs, all distances are perceived, and the pairs chosen by their z.
 
     Parameters
     ----------
     points : (n, d) array
         Positions, or with ``precomputed`` an (n, n) matrix of distances.
-    comparisons : (m, 3) or (m, 4) integer array
+    comparisons : (m, 3) or (m, 4) integer array, or Choices
+        What was chosen in Choices has no effect; they are returned with other answers.
     noise : float
         σ; 0 answers by the true distances.
     lapse : float
         Share of the answers that are given at random.
     precomputed : bool
     """
-    if not 0.0 <= noise < np.inf:
-        raise InputError(f"noise must be a standard deviation of at least 0, got {noise}.")
-    _check_share(lapse, "lapse")
+    people = people_who(noise, None, lapse)
+    if isinstance(comparisons, Choices):
+        return answered(points, comparisons, people, precomputed, random_state)
     rng = as_generator(random_state)
     rows, near, far = _distances(points, comparisons, precomputed)
     if noise > 0:
@@ -192,7 +209,7 @@ def answers_from_model(
     lapse : float
         λ in p ← (1 − λ)p + λ/2: the share of answers given at random.
     """
-    _check_share(lapse, "lapse")
+    check_share(lapse, "lapse")
     points = np.asarray(points, dtype=np.float64)
     rows = as_triplets(comparisons, n_objects=len(points)).array
     squared = squared_distances(points, rows)
@@ -212,67 +229,13 @@ def answers_from_model(
     return _orient(rows, as_generator(random_state).random(len(rows)) < p)
 
 
-def choices_from_model(
-    model: Model,
-    points: ArrayLike,
-    choices: Choices,
-    *,
-    lapse: float = 0.0,
-    tie: float = 0.0,
-    bias: ArrayLike | None = None,
-    random_state: Seed = None,
-) -> Choices:
-    """The same questions with answers drawn from a model: the odds of a pair ∝ its similarity.
-
-    Parameters
-    ----------
-    model : Model
-        A similarity, such as ``CKL(2).model()``.
-    points : (n, d) array
-    choices : Choices
-        What was chosen has no effect.
-    lapse : float
-        Share of answers that are any of the outcomes, all equally likely.
-    tie : float
-        Odds of "cannot tell" against the geometric mean of the alternatives', as an answer to
-        choices of one; never, if 0.
-    bias : (positions,) array, optional
-        Log-odds by which the alternative at each position is preferred.
-    """
-    _check_share(lapse, "lapse")
-    NOT_NEGATIVE.check("tie", tie)
-    points = np.asarray(points, dtype=np.float64)
-    known = match_objects(choices, len(points), None)
-    apart = points[known.pairs[:, 0]] - points[known.pairs[:, 1]]
-    log_s, _ = model.log_similarity(np.einsum("ak,ak->a", apart, apart), points.shape[1])
-    if bias is not None:
-        log_s += _sides(known, np.asarray(bias, dtype=np.float64))
-    known = asked_with_ties(known, allowed=tie > 0.0)
-    order, chosen = np.empty(len(log_s), dtype=np.int64), known.n_chosen.copy()
-    rng, even = as_generator(random_state), float(np.log(tie)) if tie > 0.0 else 0.0
-    draw_outcomes(float(lapse), even, known.cuts, known.kinds, log_s, rng, order, chosen)
-    return rearranged(known, order, chosen)
-
-
-def _sides(choices: Choices, bias: Floats) -> Floats:
-    """What the positions of the alternatives (A,) add to their log-similarities."""
-    shown = choices.positions
-    if shown is None or bias.ndim != 1 or shown.max() >= len(bias) or not np.isfinite(bias).all():
-        raise InputError(
-            "bias must be one finite log-odds for every position, and the choices must have "
-            f"positions; got shape {bias.shape}."
-        )
-    farthest = np.isin(choices.kinds, (FARTHEST, FARTHEST_OR_TIE))
-    sign = np.repeat(np.where(farthest, -1.0, 1.0), choices.n_alternatives)
-    return np.where(shown < 0, 0.0, sign * bias[shown])
-
-
 def noisy_triplets(
     points: ArrayLike,
     m: int | None = None,
     *,
     fraction: float | None = None,
     noise: float = 0.0,
+    agreement: float | None = None,
     replace: bool = False,
     random_state: Seed = None,
 ) -> Triplets:
@@ -283,15 +246,21 @@ def noisy_triplets(
     points : (n, d) array
     m, fraction : int, float
         Number of comparisons, or their share of all n(n − 1)(n − 2)/2: give one of the two.
+    agreement : float, optional
+        Instead of noise, how often two people agree, such as 0.74; see `noise_for_agreement`.
     noise, replace, random_state
         As in ``answer`` and ``random_comparisons``.
     """
     n = len(np.asarray(points))
     if fraction is not None and m is None:
-        _check_share(fraction, "fraction")
+        check_share(fraction, "fraction")
         m = round(fraction * count_comparisons(n))
     elif m is None or fraction is not None:
         raise InputError("give either m, the number of comparisons, or fraction, their share.")
+    if agreement is not None:
+        if noise != 0.0:
+            raise InputError("give either noise or agreement: each says how people answer.")
+        noise = noise_for_agreement(agreement, points)
     rng = as_generator(random_state)
     comparisons = random_comparisons(n, m, replace=replace, random_state=rng)
     return Triplets(answer(points, comparisons, noise=noise, random_state=rng), n_objects=n)
@@ -306,10 +275,7 @@ def _distances(
     if not precomputed:
         near, far = squared_distances(points, asked)
         return asked.array, np.sqrt(near), np.sqrt(far)
-    if points.ndim != 2 or points.shape[0] != points.shape[1]:
-        raise InputError(f"precomputed distances must be a square matrix, got {points.shape}.")
-    if not (points >= 0.0).all():
-        raise InputError("precomputed distances must be numbers of at least 0.")
+    check_distances(points)
     a, b, c, d = asked.pairs().T
     return asked.array, points[a, b], points[c, d]
 
@@ -318,114 +284,3 @@ def _orient(rows: Index, first: NDArray[np.bool_]) -> Index:
     """Put the nearer pair first: reverse rows where ``first`` is false."""
     turned = rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
     return np.where(first[:, None], rows, turned)
-
-
-def _check_share(value: float, name: str) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise InputError(f"{name} is a share and must lie in [0, 1], got {value}.")
-
-
-# ---- observers (paper, section 5.4 and supplement)
-
-
-def mean_perception(stimuli: ArrayLike) -> Floats:
-    """Return the mean perception function m(x) = 1/(1 + exp(−25(x − 0.5)))."""
-    x = np.asarray(stimuli, dtype=np.float64)
-    return 1.0 / (1.0 + np.exp(-25.0 * (x - 0.5)))
-
-
-def pinned_kernel(stimuli: ArrayLike, lengthscale: float) -> Floats:
-    """Covariance (n, n) of perception functions that all agree at the stimuli 0 and 1.
-
-    The squared-exponential kernel k conditioned on x = (0, 1), as in the supplement:
-    k_post(s, t) = k(s, t) − k(s, x) k(x, x)⁻¹ k(x, t).
-    """
-    if not 0.0 < lengthscale < np.inf:
-        raise InputError(f"lengthscale must be positive, got {lengthscale}.")
-    s = _stimuli(stimuli)
-    need_memory(4 * len(s) ** 2, f"The covariances of {len(s)} stimuli", "give fewer stimuli")
-    pins = np.array([0.0, 1.0])
-
-    def k(a: Floats, b: Floats) -> Floats:
-        return np.asarray(np.exp(-((a[:, None] - b) ** 2) / (2.0 * lengthscale**2)))
-
-    # For long lengthscales the two pins become one: the pseudo-inverse tends to the right limit.
-    inverse = np.linalg.pinv(k(pins, pins), rcond=1e-10, hermitian=True)
-    return k(s, s) - k(s, pins) @ inverse @ k(pins, s)
-
-
-def perception_functions(
-    n_observers: int, stimuli: ArrayLike, *, lengthscale: float, random_state: Seed = None
-) -> Floats:
-    """Perception functions of observers, from the paper's pinned Gaussian process.
-
-    The covariance is ``pinned_kernel``; the mean stays ``mean_perception``, which is 4e-6 away
-    from the identity at 0 and 1. The shorter the lengthscale, the more observers differ.
-
-    Parameters
-    ----------
-    n_observers : int
-    stimuli : (n,) array
-        In [0, 1]; the paper has ``np.linspace(0, 1, 20)``.
-    lengthscale : float
-        The paper has 2, 0.88 and 0.54.
-
-    Returns
-    -------
-    (n_observers, n) array
-    """
-    s = _stimuli(stimuli)
-    # The kernel is numerically singular, so there is no Cholesky factor: clip negative rounding.
-    values, vectors = np.linalg.eigh(pinned_kernel(s, lengthscale))
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    root[(s == 0.0) | (s == 1.0)] = 0.0
-    normal = as_generator(random_state).standard_normal((n_observers, len(s)))
-    return np.asarray(mean_perception(s) + normal @ root.T)
-
-
-def observers(
-    perceptions: ArrayLike,
-    m: int,
-    *,
-    noise: float = 0.0,
-    lapse: float = 0.0,
-    replace: bool = False,
-    random_state: Seed = None,
-) -> Triplets:
-    """Answers of observers who each compare stimuli by their own perception function.
-
-    Observer o answers m random comparisons by the distances |ψ_oi − ψ_oj|.
-
-    Parameters
-    ----------
-    perceptions : (k, n) array
-        Perceived value ψ of every stimulus, one row per observer; see ``perception_functions``.
-    m : int
-        Comparisons per observer.
-    noise, lapse : float
-        As in ``answer``.
-    replace : bool
-        Whether an observer may be asked the same comparison again.
-
-    Returns
-    -------
-    Triplets
-        k·m triplets; ``observers`` is the row of ``perceptions`` of each.
-    """
-    psi = np.asarray(perceptions, dtype=np.float64)
-    if psi.ndim != 2 or not len(psi):
-        raise InputError(f"perceptions must have shape (observers, stimuli), got {psi.shape}.")
-    rng = as_generator(random_state)
-    n, answers = psi.shape[1], []
-    for own in psi:
-        asked = random_comparisons(n, m, replace=replace, random_state=rng)
-        answers.append(answer(own[:, None], asked, noise=noise, lapse=lapse, random_state=rng))
-    labels = np.repeat(np.arange(len(psi)), m)
-    return Triplets(np.concatenate(answers), n_objects=n, observers=labels)
-
-
-def _stimuli(stimuli: ArrayLike) -> Floats:
-    s = np.asarray(stimuli, dtype=np.float64)
-    if s.ndim != 1 or not ((s >= 0.0) & (s <= 1.0)).all():
-        raise InputError("stimuli must be a list of numbers in [0, 1]; rescale them first.")
-    return s
