@@ -116,7 +116,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         estimator = make_estimator(options.model, options.dim)
         maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
-    maker.fit(load_answers(options).triplets)
+    reading = load_answers(options)
+    sided = "bias" in (options.learn or ())
+    maker.fit(reading.answers() if sided or reading.ties is not None else reading.triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)
