@@ -604,3 +604,9 @@ def test_an_observer_who_answers_left_is_named():
     mixed = tc.Choices.concatenate([whole[whole.observers != 3], lazy[lazy.observers == 3]])
     said = check_answers(mixed, random_state=0).warnings()
     assert any(each.startswith("Side bias of 1 observer ('3')") for each in said)
+
+
+def test_without_anybody_who_could_tell_there_is_nothing_to_check():
+    nobody = tc.Choices.odd_one_out([[0, 1, 2], [1, 2, 3]], cannot_tell=[True, True])
+    with pytest.raises(InputError, match="in none of the choices could the observer tell"):
+        check_answers(nobody)

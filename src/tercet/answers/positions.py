@@ -18,6 +18,7 @@ from tercet.answers.checks import label_observers
 from tercet.answers.choices import UNORDERED, Choices, number_choices
 from tercet.answers.either import Answers
 from tercet.answers.shares import LEVEL, at_least, at_most, interval
+from tercet.answers.table import need_votes
 from tercet.arrays import Bools, Floats, Index
 
 __all__ = [
@@ -250,8 +251,9 @@ class _Shown(NamedTuple):
 
 def _find_shown(choices: Choices) -> _Shown | None:
     """The answers whose positions are known; None if there are none."""
-    if choices.positions is None:
+    if choices.positions is None or not len(choices):
         return None
+    need_votes(choices)
     sizes, first = choices.n_alternatives, choices.cuts[:-1]
     row = np.repeat(np.arange(len(choices)), sizes)
     ordered = choices.positions[np.lexsort((choices.positions, row))]

@@ -80,7 +80,7 @@ def add_to(commands: Any) -> None:
         type=words,
         metavar="WORDS",
         help="parameters to learn: exponent and mu (of ckl), gamma and tail (of shepard), lapse, "
-        "or none (default: all of the model's)",
+        "bias (of positions, where the file has them), or none (default: all of the model's)",
     )
     parser.add_argument(
         "--paper",

@@ -17,6 +17,7 @@ from tercet.answers.repeats import NoiseCeiling, Repeats, find_repeats, prepare
 from tercet.answers.shares import LEVEL
 from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.ensemble import Ensemble
+from tercet.errors import InputError
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.tables import Table, json_ready
 from tercet.text import counted, listing, percent, were, wrap
@@ -127,6 +128,8 @@ def _compared(answers: Answers) -> Triplets:
     if not isinstance(answers, Choices):
         return answers
     told = answers.without_ties()
+    if not len(told):
+        raise InputError("in none of the choices could the observer tell; nothing can be checked.")
     comparisons = told.triplets()
     if comparisons.shares_screens:
         return comparisons
