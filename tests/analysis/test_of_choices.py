@@ -104,3 +104,25 @@ def test_where_whole_answers_are_rarely_right_comparisons_are_told(nearest):
         rows_of(nearest, "trust", "fit")
     )
     assert "If every answer is predicted as a whole" in page(nearest).replace("\u00a0", " ")
+
+
+def test_a_file_says_where_things_were_shown_and_who_could_not_tell(tmp_path):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(7, 2))
+    rows = ["anchor,left,right,response,observer"]
+    for i in range(150):
+        anchor, left, right = rng.permutation(7)[:3]
+        near, far = np.linalg.norm(points[[left, right]] - points[anchor], axis=1)
+        said = "cannot tell" if abs(near - far) < 0.3 else "left" if near < far else "right"
+        rows.append(f"o{anchor},o{left},o{right},{said},p{i % 3}")
+    path = tmp_path / "sides.csv"
+    path.write_text("\n".join(rows) + "\n")
+    how = {"dimension": 2, "uncertainty": "bootstrap", "samples": 10, "random_state": 0}
+    found = analyse(path, **how, n_jobs=1, progress=False)
+    ties = sum("cannot tell" in row for row in rows)
+    assert found.answers.tied.sum() == ties > 10
+    assert len(found.triplets) == 150 - ties
+    assert found.check.side_bias.answers == 150 - ties
+    checked = rows_of(found, "data", "checked")
+    assert "side bias" in checked["positions on the screen"][0].lower()
+    assert any(f"{ties} more answers say" in each for each in found.reading.sentences())

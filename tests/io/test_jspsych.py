@@ -129,7 +129,7 @@ def test_the_experimenters_own_columns_go_before_the_stimulus(read):
 
 def test_a_third_button_needs_keys(read):
     trials = [
-        own("cat", "dog", "bus", i, choices=["this", "cannot say", "that"]) for i in (0, 1, 2)
+        own("cat", "dog", "bus", i, choices=["this", "again, please", "that"]) for i in (0, 1, 2)
     ]
     with pytest.raises(InputError, match=r"trial 1: the response is 'this', .*left_key="):
         read(trials)

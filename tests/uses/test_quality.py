@@ -8,6 +8,7 @@ from scipy import stats
 
 import tercet as tc
 from tercet.answers.repeats import noise_ceiling, prepare
+from tercet.answers.shares import at_least, at_most, interval
 from tercet.errors import DataWarning, InputError
 from tercet.io.reading import Catch
 from tercet.simulate import answer, random_comparisons
@@ -15,11 +16,8 @@ from tercet.uses.quality import check_answers
 from tercet.uses.quality.counts import compare_observers
 from tercet.uses.quality.observers import (
     answers_needed,
-    at_least,
-    at_most,
     design_effect,
     fit_typical,
-    interval,
     judge_observers,
 )
 
@@ -536,3 +534,79 @@ def test_why_differences_cannot_be_told(T, why):
     assert found.differences is None
     assert why in found.no_differences
     assert len(found.observers) == 1 or why in " ".join(found.sentences())
+
+
+# --- positions on the screen ------------------------------------------------------------------
+
+
+def sided(bias=0.0, stay=0.0, k=6, m=80, seed=0):
+    """The answers of `study`, in random positions; some are changed for the left one, or the last.
+
+    Each with its probability.
+    """
+    rng = np.random.default_rng(seed)
+    answers = study(k, m, seed=seed)
+    anchor, near, far = answers.array.T
+    side = rng.permutation(np.arange(len(near)) % 2)  # of the nearer one
+    last = np.roll(side, 1)
+    for wanted, often in (np.zeros(len(near), int), bias), (last, stay):
+        swap = (rng.random(len(near)) < often) & (side != wanted)
+        near, far = np.where(swap, far, near), np.where(swap, near, far)
+        side = np.where(swap, wanted, side)
+    pairs = np.stack([np.column_stack([anchor, near]), np.column_stack([anchor, far])], axis=1)
+    positions = np.column_stack([side, 1 - side])
+    zeros = np.zeros(len(near), dtype=int)
+    observers = answers.observers
+    return tc.Choices(pairs, zeros, positions=positions, observers=observers, n_objects=N)
+
+
+def test_positions_without_an_effect_need_no_attention():
+    found = check_answers(sided(), random_state=0)
+    assert not found.side_bias.found
+    said = " ".join(found.sentences())
+    assert "No side bias was found: the left (first) position was chosen in" in said
+    assert "No dependence on the position of the last answer was found" in said
+    assert not any("ide bias" in each for each in found.warnings())
+    without = check_answers(sided().triplets(), random_state=0)
+    assert "position" not in " ".join(without.sentences())
+    assert without.side_bias.unknown
+
+
+def test_choices_between_two_are_checked_like_their_comparisons():
+    choices = sided()
+    plain = tc.Triplets(choices.triplets().array, n_objects=N, observers=choices.observers)
+    found, expected = (check_answers(each, random_state=0) for each in (choices, plain))
+    assert found.counts == expected.counts
+    assert repr(found.observers) == repr(expected.observers)  # NaN is not equal to itself
+
+
+def test_a_side_bias_is_reported_with_what_to_do():
+    found = check_answers(sided(bias=0.4), random_state=0)
+    assert found.side_bias.found
+    (said,) = (each for each in found.warnings() if each.startswith("Side bias:"))
+    assert "Learn it with the map" in said
+    assert f"{found.side_bias.positions[0].share:.1%}".replace("%", " %") in said
+    written = json.loads(json.dumps(found.as_dict()))
+    assert written["side_bias"]["positions"][0]["position"] == 0
+    assert written["side_bias"]["p_value"] < 0.05
+
+
+def test_serial_dependence_is_reported():
+    found = check_answers(sided(stay=0.6), random_state=0)
+    assert found.serial_dependence.found
+    assert any("position of the last one" in each for each in found.warnings())
+    assert any("position of their last answer more often" in each for each in found.sentences())
+
+
+def test_an_observer_who_answers_left_is_named():
+    whole = sided(bias=0.0, k=12)
+    lazy = sided(bias=1.0, k=12)
+    mixed = tc.Choices.concatenate([whole[whole.observers != 3], lazy[lazy.observers == 3]])
+    said = check_answers(mixed, random_state=0).warnings()
+    assert any(each.startswith("Side bias of 1 observer ('3')") for each in said)
+
+
+def test_without_anybody_who_could_tell_there_is_nothing_to_check():
+    nobody = tc.Choices.odd_one_out([[0, 1, 2], [1, 2, 3]], cannot_tell=[True, True])
+    with pytest.raises(InputError, match="in none of the choices could the observer tell"):
+        check_answers(nobody)

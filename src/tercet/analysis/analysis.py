@@ -70,8 +70,8 @@ class Analysis:
     triplets : Triplets
         The comparisons within the answers; for kind "scale", with the stimuli in increasing order.
     answers : Triplets or Choices
-        The answers: Choices if several comparisons share a screen, else the same, as for kind
-        "scale".
+        The answers: Choices if several comparisons share a screen or observers could not tell, else
+        the same, as for kind "scale".
     check : AnswerCheck
     dimension : DimensionEstimate or None
         None if the dimension was given or could not be estimated, and for kind "scale".

@@ -142,11 +142,13 @@ def analyse(
         progress=progress,
     )
     reading = _read(answers)
-    given = as_answers(answers if isinstance(answers, Choices) else reading.triplets)
+    every = answers if isinstance(answers, Choices) else reading.answers()
+    told = not isinstance(answers, Choices) and reading.ties is None
+    given = as_answers(reading.triplets if told else every)  # sides are for the check
     _check(reading.triplets, given, settings)
     kind, why = choose_kind(reading, settings)
     # As in `tercet check`, which must agree for the same file and seed.
-    check = check_answers(reading.triplets, catch=reading.catch, random_state=settings.seed)
+    check = check_answers(every, catch=reading.catch, random_state=settings.seed)
     if kind == "scale":
         reading = _by_value(reading)
         given = reading.triplets

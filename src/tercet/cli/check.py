@@ -26,7 +26,8 @@ def add_to(commands: Any) -> None:
         help="check the answers: gaps, contradictions, guessing",
         description=(
             "Check the answers before making a map: how many there are, what is missing, how often "
-            "observers contradict each other and themselves, and who may be guessing."
+            "observers contradict each other and themselves, who may be guessing, and whether "
+            "sides matter."
         ),
         examples=EXAMPLES,
     )
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.uses.quality import check_answers
 
     reading = load_answers(options)
-    quality = check_answers(reading.triplets, catch=reading.catch, random_state=options.seed)
+    quality = check_answers(reading.answers(), catch=reading.catch, random_state=options.seed)
     record = {
         "file": str(options.file),
         "format": reading.format,

@@ -80,7 +80,7 @@ def add_to(commands: Any) -> None:
         type=words,
         metavar="WORDS",
         help="parameters to learn: exponent and mu (of ckl), gamma and tail (of shepard), lapse, "
-        "or none (default: all of the model's)",
+        "bias (of positions, where the file has them), or none (default: all of the model's)",
     )
     parser.add_argument(
         "--paper",
@@ -116,7 +116,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         estimator = make_estimator(options.model, options.dim)
         maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
-    maker.fit(load_answers(options).triplets)
+    reading = load_answers(options)
+    sided = "bias" in (options.learn or ())
+    maker.fit(reading.answers() if sided or reading.ties is not None else reading.triplets)
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)

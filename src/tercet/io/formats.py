@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tercet.answers.choices import as_answers
 from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets, as_triplets
 from tercet.errors import InputError, RowsError
@@ -232,7 +231,7 @@ def read_triplets(
         skip_invalid=skip_invalid,
         max_bytes=max_bytes,
     )
-    reading.warn(stacklevel=3)
+    reading.warn(stacklevel=3, without_ties=True)
     return reading.triplets
 
 
@@ -247,12 +246,14 @@ def read_answers(path: str | os.PathLike[str], **settings: Any) -> Answers:
     Returns
     -------
     Choices or Triplets
-        Choices where several comparisons share a screen: each screen is one choice. Otherwise
-        Triplets. `read_triplets` always gives the comparisons.
+        Choices where several comparisons share a screen (each screen is one choice), where the file
+        says on which side each alternative was shown (`Choices.positions`), or where observers
+        could not tell (`Choices.tied`). Otherwise Triplets. `read_triplets` always gives the
+        comparisons.
     """
     reading = read_file(path, **settings)
     reading.warn(stacklevel=3)
-    return as_answers(reading.triplets)
+    return reading.answers()
 
 
 def detect(file: InputFile) -> Format:

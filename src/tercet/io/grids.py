@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.answers.titles import is_missing
+from tercet.arrays import Bools, Index
 from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions, count_skipped
+from tercet.io.sides import could_not_tell
 from tercet.io.stimuli import short_names
 from tercet.io.trials import BESIDE, build, find_beside, make_catch
 from tercet.running.memory import need_memory
@@ -22,13 +24,14 @@ __all__ = ["SCREENS"]
 _ANCHOR = ("anchor", "probe")
 _SHOWN = ("shown", "images")
 _KEY = "HIT_screens"  # in the JSON of Food-100
-_CATCH = "catch"
+_CATCH, _TIED = "catch", "tied"
 _NUMBERS_A_COMPARISON = 16  # in memory at once, roughly
 _REASONS = (
     "without an answer",
     "on which nothing was left unchosen",
     "of catch trials whose correct answer is unknown",
 )
+_UNTOLD = "in which the observer could not tell, which is kept for choices of one object only"
 
 
 class _Problem(NamedTuple):
@@ -47,6 +50,16 @@ class _Screen(NamedTuple):
     shown: list[str]
     ranked: bool = False  # the chosen are in order, the most similar first
     right: list[str] | None = None  # of a catch trial; empty if unknown
+    tied: bool = False  # the observer could not tell
+
+    def any_answer(self) -> _Screen:
+        """The screen if the first object had been chosen."""
+        return self._replace(chosen=self.shown[:1], tied=False)
+
+    def positions(self) -> list[tuple[int, int]]:
+        """Where near and far of each comparison are among the shown."""
+        place = {each: i for i, each in enumerate(self.shown)}
+        return [(place[near], place[far]) for _, near, far in self.comparisons()]
 
     def comparisons(self) -> list[tuple[str, str, str]]:
         """The chosen are nearer than the others, and if ranked each nearer than the next."""
@@ -78,11 +91,13 @@ class _Screen(NamedTuple):
         )
 
     def kind(self) -> str:
-        """Empty if this is an answer; else catch, or why it is not an answer."""
-        if not self.chosen:
+        """Empty if this is an answer; else tied, catch, or why it is not an answer."""
+        if not self.chosen and not self.tied:
             return _REASONS[0]
         if self.right is not None:
             return _CATCH if self.right else _REASONS[2]
+        if self.tied:
+            return _TIED if self.any_answer().comparisons() else _REASONS[1]
         return "" if self.comparisons() else _REASONS[1]
 
 
@@ -100,8 +115,13 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
     screens, about = [screens[row] for row in np.flatnonzero(kept)], about.take(kept)
     _reject_impossible(screens, about)
     kinds = np.array([screen.kind() for screen in screens], dtype=object)
-    skipped = [count_skipped(reason, kinds == reason, about.line) for reason in _REASONS]
-    asked = np.flatnonzero(kinds == "")
+    if any(len(screens[row].chosen) > 1 for row in np.flatnonzero(kinds == "")):
+        kinds[kinds == _TIED] = _UNTOLD
+    reasons = (*_REASONS, _UNTOLD)
+    skipped = [count_skipped(reason, kinds == reason, about.line) for reason in reasons]
+    tied = kinds == _TIED
+    screens = [each.any_answer() if tie else each for each, tie in zip(screens, tied, strict=True)]
+    asked = np.flatnonzero((kinds == "") | tied)
     count = sum(len(screens[row].chosen) * len(screens[row].shown) for row in asked)
     need_memory(_NUMBERS_A_COMPARISON * count, f"{file.path}: all comparisons", "split the grids")
     comparisons = [screens[row].comparisons() for row in asked]
@@ -112,9 +132,10 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
         short = short_names(objects.unique, options.listed_names())
         objects = objects.mapped(short.__getitem__)
     caught = kinds == _CATCH
-    used = np.flatnonzero((kinds == "") | caught)
+    used = np.flatnonzero((kinds == "") | tied | caught)
     beside = find_beside(about.take(used))
     screen = np.arange(len(asked))
+    trial = np.repeat(screen, [len(rows) for rows in comparisons])
     cells = objects.numbers_or_text(objects.codes)  # a name such as "NA" is refused by `check`
     if options.names is not None:
         cells, _ = objects.objects(objects.codes, options.names, positions=True)
@@ -124,7 +145,9 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
         options,
         beside.take(~caught[used]).of_screens(screen),
         rows=len(screens),
-        trial=np.repeat(screen, [len(rows) for rows in comparisons]),
+        trial=trial,
+        positions=_positions([screens[row] for row in asked], tied[asked]),
+        tied=tied[asked][trial],
         skipped=sum(skipped, ()),
         catch=make_catch(
             np.array([set(screens[i].right or ()) <= set(screens[i].chosen) for i in used]),
@@ -132,6 +155,17 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
             caught[used],
         ),
     )
+
+
+def _positions(screens: list[_Screen], tied: Bools) -> Index | None:
+    """Where near and far of each comparison were shown, (m, 2).
+
+    The shown are taken to be in the order of the screen, unless the chosen always come first.
+    """
+    told = [screen for screen, tie in zip(screens, tied, strict=True) if not tie]
+    if all(set(each.shown[: len(each.chosen)]) == set(each.chosen) for each in told):
+        return None
+    return np.array([row for screen in screens for row in screen.positions()], dtype=np.int64)
 
 
 def _reject_impossible(screens: list[_Screen], about: Cells) -> None:
@@ -160,7 +194,10 @@ def _from_table(file: InputFile, options: ReadOptions) -> tuple[list[_Screen], C
     for codes in table.codes:
         name, others = table.unique[codes[anchor]], lists[codes[shown]]
         right = [name] if name in others else None  # a catch trial: the anchor itself is shown
-        screens.append(_Screen(name, lists[codes[chosen]], others, ranked is not None, right))
+        answer = lists[codes[chosen]]
+        tied = len(answer) == 1 and could_not_tell(answer[0]) and answer[0] not in others
+        answer = [] if tied else answer
+        screens.append(_Screen(name, answer, others, ranked is not None, right, tied))
     return screens, table
 
 

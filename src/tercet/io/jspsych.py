@@ -21,7 +21,7 @@ from tercet.errors import InputError
 from tercet.io.cells import Cells, make_cells, whole_numbers
 from tercet.io.inputfile import InputFile, decode_json
 from tercet.io.reading import Format, Reading, ReadOptions
-from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
+from tercet.io.sides import KEYS, Keys, Sides, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
 from tercet.io.trials import Trials, read_times
 
@@ -63,19 +63,23 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
         trials = trials.skip(other, "without a stimulus of the comparisons")
         _reject_buttons(trials.table)
     trials = trials.skip(unanswered(trials.table, response), "without a response")
-    sides = _sides(trials.table, response, keys)
-    if keys is not None:
-        other = sides < 0
-        trials, sides = trials.skip(other, f"with a response that is not {keys}"), sides[~other]
+    found = _sides(trials.table, response, keys)
+    other = found.sides < 0
+    if other.any():
+        trials, found = (
+            trials.skip(other, f"with a response that is not {keys}"),
+            found.take(~other),
+        )
 
     table = trials.table
     asked, left, right = table.codes.T[-3:]
-    near, far = np.where(sides == 0, (left, right), (right, left))
+    near, far = np.where(found.sides == 0, (left, right), (right, left))
     objects, names = shorten(trials.objects(asked, near, far), options)
     mapped = any(word in columns for word in TIME_WORDS)
     time = find_times(table.header) if mapped else table.find("rt")
     times = None if time is None else read_times(table, time, 0.001)
-    return trials.read(objects, options, names=names, times=times)
+    sides, tied = found
+    return trials.read(objects, options, names=names, times=times, sides=sides, tied=tied)
 
 
 # --- stimuli ----------------------------------------------------------------------------------
@@ -178,26 +182,27 @@ def _reject_buttons(table: Cells) -> None:
 # --- responses --------------------------------------------------------------------------------
 
 
-def _sides(table: Cells, response: int, keys: Keys | None) -> NDArray[np.int64]:
-    """Left (0) or right (1) for every response (m,): the number of a button, a label, or a key."""
+def _sides(table: Cells, response: int, keys: Keys) -> Sides:
+    """What every response (m,) means: the number of a button, a label, or a key."""
     kinds, buttons = _column(table, table.find("trial_type")), _buttons(table)
     responses = table.text(table.column(response))
     labels = responses.copy()
-    sides = np.full(len(table), -1)
+    sides, tied = np.full(len(table), -1), np.zeros(len(table), dtype=np.bool_)
     for row, (given, choices) in enumerate(zip(responses, buttons, strict=True)):
         if given.isdecimal() and choices and "keyboard" not in kinds[row]:
             number = int(given[:9])
             labels[row] = choices[number] if number < len(choices) else f"button {given}"
-        if len(choices) == 2 and keys is None and labels[row] in choices:
+        if len(choices) == 2 and not keys.are_given and labels[row] in choices:
             sides[row] = choices.index(labels[row])
-    if keys is None and not any(buttons) and "0" in responses and {*responses} <= {"0", "1"}:
-        return responses.astype(np.int64)
+    numbered = not any(buttons) and "0" in responses and {*responses} <= {"0", "1"}
+    if not keys.are_given and numbered and keys.tie not in ("0", "1"):
+        return Sides(responses.astype(np.int64), tied)
     unclear = sides < 0
     if unclear.any():
         rest = table.take(unclear)
         pair = rest.text(rest.column(-2)), rest.text(rest.column(-1))
-        sides[unclear] = tell_sides(rest, labels[unclear], *pair, keys)
-    return sides
+        sides[unclear], tied[unclear] = tell_sides(rest, labels[unclear], *pair, keys)
+    return Sides(sides, tied)
 
 
 # --- JSON -------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
 from tercet.io.tidy import check_text, texts_of
-from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
+from tercet.io.trials import BESIDE, Trials, find_beside, of_sides, reject_equal
 from tercet.tables import to_csv
 
 __all__ = ["MLDS_QUADS", "MLDS_TRIADS"]
@@ -65,7 +65,13 @@ def _read(file: InputFile, options: ReadOptions, n: int) -> Reading:
     order = (_QUAD if n == 4 else _TRIAD)[larger]
     codes = np.take_along_axis(table.codes[:, places], order, axis=1)
     numbers, names = _number(table, codes, options)
-    return trials.build(numbers, options._replace(names=names), find_beside(table))
+    # R's package sorts the stimuli of each row; their order is then not that of the screen.
+    first, last = numbers[order == 0], numbers[order == n - 1]
+    varies = (first < last).any() and (first > last).any()
+    options = options._replace(names=names)
+    # People point out the pair that differs more: by the position of one pair they chose the other.
+    sides = of_sides(larger) if varies else None
+    return trials.build(numbers, options, find_beside(table), positions=sides)
 
 
 def _answers(table: Cells, resp: int) -> Index:

@@ -42,12 +42,14 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
     trials = Trials.of(table).skip(table.blank([_WINNER])[:, 0], "without a winner")
     table = trials.table
     center, left, right, winner = (table.column(i) for i in (0, 1, 2, _WINNER))
-    objects = trials.objects(center, *split_choice(table, left, right, winner, "winner"))
+    near, far, sides = split_choice(table, left, right, winner, "winner")
+    objects = trials.objects(center, near, far)
     named = None
     if options.names is None:
         named = name_by_label(objects, table, [0, 1, 2], [3, 4, 5])
     objects, names = named or (name_by_position(objects, options), None)
-    return trials.read(objects, options, names=names, times=read_times(table, _TIME))
+    times = read_times(table, _TIME)
+    return trials.read(objects, options, names=names, times=times, sides=sides)
 
 
 def _table(file: InputFile) -> Cells:

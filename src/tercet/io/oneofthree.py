@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tercet.arrays import Bools, Index
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
+from tercet.io.sides import could_not_tell
 from tercet.io.trials import BESIDE, Trials, find_beside, reject_equal
 from tercet.text import listed
 
@@ -69,7 +71,10 @@ class _Layout:
         one, *others = (table.need(title) for title in layout)
         trials = Trials.of(table).skip(table.blank([one])[:, 0], "without an answer")
         table = trials.table
-        codes = _single_out(table, one, others)[:, self.answers].reshape(-1, 3)
+        picked = _single_out(table, one, others)
+        codes = picked.codes[:, self.answers].reshape(-1, 3)
+        # The position of a pair is that of the object left out, which is in the other pair.
+        positions = None if picked.places is None else picked.places[:, self.answers]
         labels = any(title in self.labelled for title in layout)
         cells, names = table.objects(codes, options.names, positions=True)
         if labels:
@@ -77,7 +82,14 @@ class _Layout:
         screens = np.arange(len(table))
         beside = find_beside(table).of_screens(screens)
         options = options._replace(names=names)
-        return trials.build(cells, options, beside, trial=np.repeat(screens, 2))
+        return trials.build(
+            cells,
+            options,
+            beside,
+            trial=np.repeat(screens, 2),
+            positions=None if positions is None else positions.reshape(-1, 3)[:, [2, 1]],
+            tied=np.repeat(picked.tied, 2),
+        )
 
     def _table(self, file: InputFile, options: ReadOptions) -> Cells:
         if options.columns or self.matches(file):
@@ -99,18 +111,31 @@ class _Layout:
         )
 
 
-def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int64]:
-    """The chosen object, and the two others in the order of their columns, (rows, 3).
+class _Chosen(NamedTuple):
+    """Trials with one of three objects chosen."""
 
-    ``one`` is its column, ``shown`` are the columns of the two others, or of all three.
+    codes: Index  # (rows, 3): the chosen object, and the two others in the order of their columns
+    places: Index | None  # (rows, 3): where these were shown, if known
+    tied: Bools  # (rows,): the observer could not tell; the chosen one has no meaning
+
+
+def _single_out(table: Cells, one: int, shown: Sequence[int]) -> _Chosen:
+    """The chosen object and the others.
+
+    ``one`` is its column, ``shown`` are the columns of the two others, or of all three. All three
+    are taken to be in the order of the screen, unless the chosen is in the same column throughout.
     """
     table.reject_blank(shown)
     reject_equal(table, [*itertools.combinations(shown, 2)], _CURE)
     chosen, codes = table.column(one), table.codes[:, list(shown)]
+    nobody = np.zeros(len(table), dtype=np.bool_)
     if len(shown) == 2:
         reject_equal(table, [(one, other) for other in shown], _CURE)
-        return np.column_stack([chosen, codes])
+        return _Chosen(np.column_stack([chosen, codes]), None, nobody)
     is_one = codes == chosen[:, np.newaxis]
+    says = np.array([could_not_tell(cell) for cell in table.unique], dtype=np.bool_)
+    tied = says[chosen] & ~is_one.any(axis=1)
+    is_one[tied, 0] = True
 
     def describe(row: int) -> str:
         found = listed([table.unique[code] for code in codes[row]])
@@ -119,7 +144,9 @@ def _single_out(table: Cells, one: int, shown: Sequence[int]) -> NDArray[np.int6
 
     reason = f"whose {table.header[one]} was not shown"
     table.reject(~is_one.any(axis=1), describe, "Correct or remove the line.", reason)
-    return np.column_stack([chosen, codes[~is_one].reshape(-1, 2)])
+    order = np.argsort(~is_one, axis=1, kind="stable")  # the chosen one first
+    varies = len(np.unique(order[~tied, 0])) > 1
+    return _Chosen(np.take_along_axis(codes, order, axis=1), order if varies else None, tied)
 
 
 _ODD_ONE_OUT = _Layout(

@@ -18,7 +18,7 @@ from tercet.io.cells import Cells, make_cells
 from tercet.io.columns import UnknownColumnsError
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
-from tercet.io.tidy import check_table, columns_of, read_columns, texts_of
+from tercet.io.tidy import BESIDE_ANSWERS, check_table, columns_of, read_columns, texts_of
 
 __all__ = ["PARQUET", "encode_column", "import_pyarrow", "refuse_parquet"]
 
@@ -65,7 +65,8 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
         raise refuse_parquet(path, error) from None
     if (time := find_times(header)) is not None:
         extras["response_times"] = time
-    places = [*columns, *extras.values()]
+    beside = (table.find(title) for title in BESIDE_ANSWERS)
+    places = [*columns, *extras.values(), *(place for place in beside if place is not None)]
     _check_size(file, parquet, places)
     try:
         wanted = parquet.read(columns=[titles[i] for i in places]).unify_dictionaries()

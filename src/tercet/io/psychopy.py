@@ -17,9 +17,9 @@ from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
-from tercet.io.sides import KEYS, Keys, split_keys, tell_sides, unanswered
+from tercet.io.sides import KEYS, Keys, Sides, split_keys, tell_sides, unanswered
 from tercet.io.stimuli import shorten
-from tercet.io.trials import Times, Trials, read_times
+from tercet.io.trials import Times, Trials, find_sides, read_times
 from tercet.text import listed
 
 __all__ = ["LEFT_RIGHT", "PSYCHOPY"]
@@ -58,21 +58,22 @@ def _read(file: InputFile, options: ReadOptions, title: str) -> Reading:
     places = [_place(table, word, file.table.header, title) for word in words]
     empty = np.logical_and.reduce(table.blank(places), axis=1)
     trials = Trials.of(table).skip(empty, f"without {', '.join(words[:2])} and {words[2]}")
-    time = None
+    time, sides, tied = None, None, None
     if direct:
         none = np.logical_and.reduce(trials.table.blank(places[1:]), axis=1)
         trials = trials.skip(none, "without an answer")
         trials.table.reject_blank(places)
         objects = trials.objects(*(trials.table.column(place) for place in places))
+        sides = find_sides(trials.table, *objects.codes.T[1:])
     else:
         response, time = _response(trials.table, columns.get("response", ""))
-        trials, objects = _choices(trials, places, response, keys)
+        trials, objects, (sides, tied) = _choices(trials, places, response, keys)
     objects, names = shorten(objects, options)
     table = trials.table
     if (own := find_times(table.header)) is not None:
         time = own
     times = None if time is None else _times(table, time)
-    return trials.read(objects, options, names=names, times=times)
+    return trials.read(objects, options, names=names, times=times, sides=sides, tied=tied)
 
 
 def _place(table: Cells, word: str, titles: list[str], title: str) -> int:
@@ -115,9 +116,9 @@ def _response(table: Cells, title: str) -> tuple[int, int | None]:
 
 
 def _choices(
-    trials: Trials, places: list[int], response: int, keys: Keys | None
-) -> tuple[Trials, Cells]:
-    """The trials with a response, and anchor, near and far of each."""
+    trials: Trials, places: list[int], response: int, keys: Keys
+) -> tuple[Trials, Cells, Sides]:
+    """The trials with a response, anchor, near and far of each, and the side of near."""
     trials = trials.skip(unanswered(trials.table, response), "without a response")
     several = np.array([_is_several(cell) for cell in trials.table.unique], dtype=bool)
     trials = trials.skip(several[trials.table.column(response)], "with several responses")
@@ -125,12 +126,13 @@ def _choices(
     table.reject_blank(places)
     anchor, left, right = (table.column(place) for place in places)
     responses = table.text(table.column(response))
-    sides = tell_sides(table, responses, table.text(left), table.text(right), keys)
-    near, far = np.where(sides == 0, (left, right), (right, left))
-    objects, other = trials.objects(anchor, near, far), sides < 0
+    found = tell_sides(table, responses, table.text(left), table.text(right), keys)
+    near, far = np.where(found.sides == 0, (left, right), (right, left))
+    objects, other = trials.objects(anchor, near, far), found.sides < 0
     if not other.any():
-        return trials, objects
-    return trials.skip(other, f"with a response that is not {keys}"), objects.take(~other)
+        return trials, objects, found
+    trials = trials.skip(other, f"with a response that is not {keys}")
+    return trials, objects.take(~other), found.take(~other)
 
 
 def _is_several(word: str) -> bool:

@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.answers.checks import label_observers, match_observers
+from tercet.answers.choices import Choices, as_answers
+from tercet.answers.choices import restore as restore_choices
+from tercet.answers.either import Answers
 from tercet.answers.triplets import Triplets, restore
+from tercet.answers.undecided import join_ties
+from tercet.arrays import Index
 from tercet.errors import DataWarning, InputError, list_places
 from tercet.io.inputfile import InputFile
 from tercet.text import counted, listed, plural
@@ -63,6 +68,7 @@ class Reading:
     Attributes
     ----------
     triplets : Triplets
+        The comparisons, without those of choices in which the observer could not tell.
     path : str
     format, title : str
         The format by its name, such as "salmon", and in words, such as "a CSV of Salmon".
@@ -84,6 +90,11 @@ class Reading:
         Observers that the caller left out; their answers are counted in ``skipped``.
     skip_invalid : bool
         Whether invalid rows were skipped; they are counted in ``skipped``.
+    positions : (m, 2) integer array or None
+        Where the near and the far pair of each comparison were shown, from 0 (the left one), or
+        -1. For an odd one out, the position of a pair is that of the object left out.
+    ties : Choices or None
+        The choices in which the observer could not tell.
     """
 
     triplets: Triplets
@@ -99,6 +110,22 @@ class Reading:
     left_out: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     skip_invalid: bool = False
+    positions: Index | None = None
+    ties: Choices | None = None
+
+    def answers(self) -> Answers:
+        """The answers in the form in which each row is one answer.
+
+        Returns
+        -------
+        Choices or Triplets
+            Choices where several comparisons share a screen, where sides are known, or where
+            observers could not tell, which come last; otherwise Triplets.
+        """
+        if self.positions is None and self.ties is None:
+            return as_answers(self.triplets)
+        told = Choices.from_triplets(self.triplets, positions=self.positions)
+        return told if self.ties is None else join_ties(told, self.ties)
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in sentences."""
@@ -107,6 +134,7 @@ class Reading:
             screens = counted(int(self.triplets.number_screens().max()) + 1, "screen")
             answers = f"{counted(self.triplets.n_answers, 'comparison')} on {screens}"
         lines = [f"Read as {self.title}: {answers} from {rows}."]
+        lines += [f"{self._about_ties()}."] if self.ties is not None else []
         lines += [self.note] if self.note else []
         lines += self.doubts
         lines += [f"Left out: {each}." for each in self.skipped]
@@ -114,6 +142,14 @@ class Reading:
             trials = counted(len(self.catch.passed), "catch trial")
             lines += [f"Separated: {trials}, {np.count_nonzero(self.catch.passed)} passed."]
         return lines
+
+    def _about_ties(self) -> str:
+        count = 0 if self.ties is None else self.ties.n_answers
+        what = "answer says" if count == 1 else "answers say"
+        return (
+            f"{count} more {what} that the observer could not tell; single comparisons leave "
+            f"{'it' if count == 1 else 'them'} out"
+        )
 
     def by_labels(self) -> Reading:
         """The same with numbers as labels, if they do not seem to number objects from 0.
@@ -124,19 +160,28 @@ class Reading:
         triplets = self.triplets
         if triplets.names is not None:
             return self
-        labels, places = np.unique(triplets.array, return_inverse=True)
+        ties = self.ties
+        mentioned = triplets.array.reshape(-1)
+        if ties is not None:
+            mentioned = np.concatenate([mentioned, ties.pairs.reshape(-1)])
+        labels = np.unique(mentioned)
         if labels[0] == 1 and len(labels) == triplets.n_objects - 1:
             why = "Objects are assumed to be numbered from 1."
         elif len(labels) < triplets.n_objects / 2:
             why = f"Numbers up to {labels[-1]} are treated as labels of {len(labels)} objects."
         else:
             return self
-        labelled = triplets._fields._replace(
-            array=places.reshape(triplets.shape).astype(np.int64),
-            n_objects=len(labels),
-            names=tuple(map(str, labels.tolist())),
-        )
-        return replace(self, triplets=restore(labelled), note=f"{why} {self.note}".strip())
+        known: dict[str, Any] = {
+            "n_objects": len(labels),
+            "names": tuple(map(str, labels.tolist())),
+        }
+        array = np.searchsorted(labels, triplets.array)
+        labelled = restore(triplets._fields._replace(array=array, **known))
+        if ties is not None:
+            pairs = np.searchsorted(labels, ties.pairs)
+            ties = restore_choices(ties._fields._replace(pairs=pairs, **known))
+        note = f"{why} {self.note}".strip()
+        return replace(self, triplets=labelled, ties=ties, note=note)
 
     def without(self, observers: Sequence[str]) -> Reading:
         """The same without the answers, and the catch trials, of some observers."""
@@ -146,9 +191,12 @@ class Reading:
                 f"{self.path}: the observers of the answers are unknown, so none can be left out; "
                 "give their column with columns, observer=…"
             )
-        unknown = match_observers(observers, np.unique(known)) < 0
+        everybody, ties = np.unique(known), self.ties
+        if ties is not None and ties.observers is not None:
+            everybody = np.unique(np.concatenate([known, ties.observers]))
+        unknown = match_observers(observers, everybody) < 0
         if unknown.any():
-            who = label_observers(np.unique(known).tolist())
+            who = label_observers(everybody.tolist())
             wrong = observers[int(unknown.argmax())]
             raise InputError(
                 f"{self.path}: there is no observer {wrong!r}; found: {listed(who, 10)}."
@@ -163,9 +211,14 @@ class Reading:
         if catch is not None and catch.observers is not None:
             fine = match_observers(catch.observers, observers) < 0
             catch = Catch(catch.passed[fine], catch.observers[fine])
+        if ties is not None and ties.observers is not None:
+            stay = match_observers(ties.observers, observers) < 0
+            ties = ties[stay] if stay.any() else None
         return replace(
             self,
             triplets=self.triplets[kept],
+            positions=None if self.positions is None else self.positions[kept],
+            ties=ties,
             skipped=(*self.skipped, left),
             catch=catch,
             left_out=(*self.left_out, *named),
@@ -175,13 +228,24 @@ class Reading:
         """How many rows of the file these answers (m,) come from: a row may be a whole screen."""
         apart = sum(each.count for each in self.skipped)
         apart += 0 if self.catch is None else len(self.catch.passed)
+        apart += 0 if self.ties is None else len(self.ties)
         screens = self.triplets.screens
         if screens is None or len(self.triplets) + apart == self.rows:
             return int(np.count_nonzero(answers))
         return len(np.unique(screens[answers]))
 
-    def warn(self, stacklevel: int = 2) -> None:
-        """Issue a `DataWarning` for what was left out and for possible problems."""
+    def warn(self, stacklevel: int = 2, *, without_ties: bool = False) -> None:
+        """Issue a `DataWarning` for what was left out and for possible problems.
+
+        Parameters
+        ----------
+        stacklevel : int
+        without_ties : bool
+            Whether choices in which the observer could not tell are left out, too.
+        """
+        if without_ties and self.ties is not None:
+            said = f"{self.path}: {self._about_ties()} (in Python: read_answers keeps ties)."
+            warnings.warn(said, DataWarning, stacklevel=stacklevel)
         for each in self.skipped:
             warnings.warn(
                 f"{self.path}: of {counted(self.rows, 'row')}, left out: {each}.",
@@ -192,10 +256,13 @@ class Reading:
             warnings.warn(f"{self.path}: {doubt}", DataWarning, stacklevel=stacklevel)
 
 
-def no_answers(path: str, rows: int, skipped: Sequence[Skipped], caught: int) -> str:
+def no_answers(
+    path: str, rows: int, skipped: Sequence[Skipped], caught: int, undecided: int = 0
+) -> str:
     """The message about a file without answers."""
     why = [str(each) for each in skipped]
     why += [counted(caught, "catch trial")] if caught else []
+    why += [f"{counted(undecided, 'row')} in which the observer could not tell"] * bool(undecided)
     reasons = f": {'; '.join(why)}" if why else ""
     return (
         f"{path}: none of {counted(rows, 'row')} is an answer{reasons}. Is this the right file, "

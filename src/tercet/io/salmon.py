@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tercet.answers.titles import TIME_WORDS, find_times
+from tercet.arrays import Index
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
@@ -33,18 +34,24 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
     table = trials.table
     table.reject_blank([head])
 
-    objects = trials.objects(table.column(head), *_choice(table, places, winner))
+    near, far, sides = _choice(table, places, winner)
+    objects = trials.objects(table.column(head), near, far)
     named = _label(table, objects, places) if options.names is None else None
     objects, names = named or (name_by_position(objects, options), None)
-    return trials.read(objects, options, names=names, times=_times(table))
+    return trials.read(objects, options, names=names, times=_times(table), sides=sides)
 
 
-def _choice(table: Cells, places: dict[str, int | None], winner: int) -> tuple[Codes, Codes]:
-    """Near and far (m,); older files have no loser, which is then the other of the two."""
+def _choice(
+    table: Cells, places: dict[str, int | None], winner: int
+) -> tuple[Codes, Codes, Index | None]:
+    """Near and far (m,) and the side of near, if known.
+
+    Older files have no loser, which is then the other of the two.
+    """
     near, left, right = table.column(winner), places["left"], places["right"]
     if left is None or right is None:
-        return near, table.column(table.need("loser"))
-    near, far = split_choice(table, table.column(left), table.column(right), near, "winner")
+        return near, table.column(table.need("loser")), None
+    near, far, sides = split_choice(table, table.column(left), table.column(right), near, "winner")
     if places["loser"] is not None:
         loser, other = table.text(table.column(places["loser"])), table.text(far)
         table.reject(
@@ -53,7 +60,7 @@ def _choice(table: Cells, places: dict[str, int | None], winner: int) -> tuple[C
             "Correct or remove the line.",
             "whose loser is not the object not chosen",
         )
-    return near, far
+    return near, far, sides
 
 
 def _label(

@@ -1,4 +1,4 @@
-"""Whether a response means the left or the right choice."""
+"""Whether a response means the left or the right choice, or that the observer could not tell."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.answers.checks import natural_key
+from tercet.answers.titles import plain_title
+from tercet.arrays import Bools, Index
 from tercet.errors import InputError
 from tercet.io.cells import Cells
 from tercet.text import listed, shown
 
-__all__ = ["KEYS", "Keys", "split_keys", "tell_sides", "unanswered"]
+__all__ = ["KEYS", "Keys", "Sides", "could_not_tell", "split_keys", "tell_sides", "unanswered"]
 
-KEYS = ("left_key", "right_key")
+KEYS = ("left_key", "right_key", "tie_key")
+# Responses of those who could not tell, in the form of `plain_title`.
+_TIES = {
+    *("cannottell", "canttell", "couldnottell", "cannotdecide", "cantdecide", "cannotsay"),
+    *("dontknow", "donotknow", "notsure", "unsure", "undecided", "tie", "tied", "draw"),
+    *("equal", "equally", "equallysimilar", "equallyclose", "equallyfar", "equidistant"),
+    *("same", "thesame", "neither", "nodifference", "nopreference"),
+}
 
 Text = NDArray[np.object_]
 
@@ -50,27 +59,54 @@ _LISTED = re.compile(r"\[\s*(?:u?'([^']*)'|u?\"([^\"]*)\"|([^\s,'\"\]]+))\s*\]")
 
 
 class Keys(NamedTuple):
-    """The responses that mean left and right, as given by the caller."""
+    """The responses that mean left, right and "cannot tell", as given by the caller."""
 
-    left: str
-    right: str
+    left: str | None  # None if it is to be found out; likewise right
+    right: str | None
+    tie: str | None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether left and right are given."""
+        return self.left is not None
 
     def __str__(self) -> str:
-        return f"{self.left!r} or {self.right!r}"
+        known = [each for each in self if each is not None]
+        return " or ".join(map(repr, known))
 
 
-def split_keys(columns: Mapping[str, str] | None) -> tuple[dict[str, str], Keys | None]:
-    """Separate ``left_key`` and ``right_key``, which are not columns, from the mapping."""
+class Sides(NamedTuple):
+    """What responses mean."""
+
+    sides: Index  # (m,): left (0), right (1), or something else (-1)
+    tied: Bools  # (m,): the observer could not tell; the side is then 0, without a meaning
+
+    def take(self, kept: Bools) -> Sides:
+        """The same of some responses."""
+        return Sides(self.sides[kept], self.tied[kept])
+
+
+def split_keys(columns: Mapping[str, str] | None) -> tuple[dict[str, str], Keys]:
+    """Separate ``left_key``, ``right_key`` and ``tie_key``, which are not columns."""
     rest = dict(columns or {})
-    left, right = (rest.pop(word, None) for word in KEYS)
-    if left is None and right is None:
-        return rest, None
-    if left is None or right is None or left.strip().lower() == right.strip().lower():
+    keys = Keys(*(None if (key := rest.pop(word, None)) is None else key.strip() for word in KEYS))
+    left, right, tie = (None if key is None else key.lower() for key in keys)
+    if (left is None) != (right is None) or (left is not None and left == right):
         raise InputError(
             "columns: left_key and right_key are the responses that mean left and right; both are "
-            f"required and must differ, got {left!r} and {right!r}."
+            f"required and must differ, got {keys.left!r} and {keys.right!r}."
         )
-    return rest, Keys(left.strip(), right.strip())
+    if tie is not None and tie in (left, right):
+        raise InputError(
+            "columns: tie_key is the response of those who could not tell, and must differ from "
+            f"left_key and right_key, got {keys.tie!r}."
+        )
+    return rest, keys
+
+
+def could_not_tell(cell: str) -> bool:
+    """Whether a cell says that the observer could not tell, such as "cannot tell" or "equal"."""
+    return plain_title(cell) in _TIES
 
 
 def unanswered(table: Cells, place: int) -> NDArray[np.bool_]:
@@ -79,21 +115,34 @@ def unanswered(table: Cells, place: int) -> NDArray[np.bool_]:
     return is_list | table.blank([place])[:, 0]
 
 
-def tell_sides(
-    table: Cells, responses: Text, left: Text, right: Text, keys: Keys | None
-) -> NDArray[np.int64]:
-    """Whether each response (m,) means left (0), right (1), or something else (-1).
+def tell_sides(table: Cells, responses: Text, left: Text, right: Text, keys: Keys) -> Sides:
+    """What each response (m,) means: left, right, "cannot tell", or something else.
 
-    If ``keys`` are given, a response is one of them or -1. Else all responses are keys or names of
-    a side, such as "left", "f" and "j", or "image_right"; or all are the stimulus on one of the
-    sides. Anything else is an error, and so is a case in which both are possible and differ.
+    The observer could not tell if the response is the caller's key for it, or says so in words and
+    is not a stimulus of the row. If the keys of the sides are given, another response is one of
+    them or something else. If not, all others are keys or names of a side, such as "left", "f" and
+    "j", or "image_right"; or all are the stimulus on one of the sides. Anything else is an error,
+    and so is a case in which both are possible and differ.
     """
-    sides = np.full(len(responses), -1)
     words = np.array([_bare(response) for response in responses], dtype=object)
-    if keys is not None:
-        for side, key in enumerate(keys):
-            sides[words == key.lower()] = side
-        return sides
+    said = np.array([could_not_tell(word) for word in words], dtype=np.bool_)
+    tied = said & (responses != left) & (responses != right)
+    if keys.tie is not None:
+        tied |= words == keys.tie.lower()
+    sides = np.full(len(responses), -1)
+    if keys.are_given:
+        for side, key in enumerate((keys.left, keys.right)):
+            sides[~tied & (words == str(key).lower())] = side
+    elif not tied.all():
+        told = ~tied
+        rest = table if told.all() else table.take(told)
+        sides[told] = _guess_sides(rest, responses[told], words[told], left[told], right[told])
+    return Sides(np.where(tied, 0, sides), tied)
+
+
+def _guess_sides(table: Cells, responses: Text, words: Text, left: Text, right: Text) -> Index:
+    """Left (0) or right (1) for each response (m,)."""
+    sides = np.full(len(responses), -1)
     stimuli = np.where(responses == left, 0, np.where(responses == right, 1, -1))
     meaning = _meaning(set(words.tolist()))
     if meaning is None:
@@ -106,7 +155,7 @@ def tell_sides(
                 f"({left[row]!r:.60} and {right[row]!r:.60})"
             ),
             "Correct or remove it, or add the responses that mean left and right to the columns, "
-            "such as left_key=f, right_key=j.",
+            "such as left_key=f, right_key=j, or tie_key=space for those who could not tell.",
             "whose response was on neither side",
         )
         return stimuli
@@ -144,5 +193,6 @@ def _unclear(table: Cells, responses: Text, open_: NDArray[np.bool_]) -> str:
     return (
         f"{table.where(row)}: the response is {shown(responses[row])}, and it is unclear which "
         f"side it means; responses found: {found}. Add those that mean left and right to the "
-        "columns, such as left_key=f, right_key=j."
+        "columns, such as left_key=f, right_key=j; tie_key=space would be the response of those "
+        "who could not tell."
     )

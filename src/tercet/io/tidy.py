@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tercet.answers.checks import label_observers, settle_observers
 from tercet.answers.titles import COLUMNS, EXTRAS, find_columns, find_times
 from tercet.answers.triplets import Triplets
+from tercet.arrays import Bools
 from tercet.errors import InputError
 from tercet.files import write_whole
 from tercet.io.cells import Cells, make_cells, read_cells
@@ -26,13 +27,29 @@ from tercet.io.columns import (
 )
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
-from tercet.io.trials import Beside, Trials, read_times
+from tercet.io.trials import Beside, Trials, find_sides, of_sides, read_times
 from tercet.tables import to_csv
 from tercet.text import listed
 
-__all__ = ["TIDY", "check_table", "check_text", "columns_of", "read_columns", "texts_of"]
+__all__ = [
+    "BESIDE_ANSWERS",
+    "TIDY",
+    "check_table",
+    "check_text",
+    "columns_of",
+    "read_columns",
+    "texts_of",
+]
 
 Texts = Mapping[str, Sequence[str]]
+
+# Columns beside those of `EXTRAS`: what was on each side, and whether the observer could not tell.
+CANNOT_TELL = "cannot_tell"
+BESIDE_ANSWERS = ("left", "right", CANNOT_TELL)
+_BOOLEAN = {
+    **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
+    **dict.fromkeys(("", "0", "0.0", "false", "no", "na", "nan"), 0),
+}
 
 
 def _matches(file: InputFile) -> bool:
@@ -73,8 +90,32 @@ def read_columns(table: Cells, options: ReadOptions) -> Reading:
             fields[field] = settle_observers(table.text(table.column(i)))
         else:
             fields[field] = table.numbers_or_text(table.column(i))
+    sides = None
+    if len(columns) == 3:
+        sides = find_sides(table, *table.codes.T[list(columns[1:])])
+    tie = table.find(CANNOT_TELL)
     options, note = options._replace(names=names), _note(table.header, columns, extras, time)
-    return trials.build(cells, options, Beside(fields, times), note=note)
+    return trials.build(
+        cells,
+        options,
+        Beside(fields, times),
+        note=note,
+        positions=None if sides is None else of_sides(sides),
+        tied=None if tie is None else _tied(table, tie),
+    )
+
+
+def _tied(table: Cells, place: int) -> Bools:
+    """Rows (m,) in which the observer could not tell."""
+    meaning = np.array([_BOOLEAN.get(cell.lower(), -1) for cell in table.unique], dtype=np.int64)
+    found = meaning[table.column(place)]
+    table.reject(
+        found < 0,
+        lambda row: f"{CANNOT_TELL} is {table.unique[table.codes[row, place]]!r:.60}",
+        "It is 1 (true, yes) if the observer could not tell, else 0 (false, no) or empty.",
+        f"whose {CANNOT_TELL} is neither yes nor no",
+    )
+    return np.asarray(found == 1)
 
 
 def _unanswered(table: Cells, columns: Sequence[int]) -> NDArray[np.bool_]:
@@ -97,7 +138,11 @@ def _note(
         if header[i].strip().lower() not in ours
     ]
     used = {*columns, *extras.values(), time}
-    unused = [title for i, title in enumerate(header) if i not in used and title]
+    unused = [
+        title
+        for i, title in enumerate(header)
+        if i not in used and title and title.lower() not in BESIDE_ANSWERS
+    ]
     notes = [f"Columns used: {', '.join(taken)}."] if taken else []
     notes += [f"Columns not used: {listed(unused, 10)}."] if unused else []
     return " ".join(notes)

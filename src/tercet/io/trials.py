@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.answers.checks import check, placed, settle_observers
+from tercet.answers.choices import Choices
 from tercet.answers.titles import COLUMNS, TIME_WORDS, find_times, time_unit
 from tercet.answers.triplets import restore
+from tercet.answers.undecided import as_ties
+from tercet.arrays import Bools, Index
 from tercet.errors import InputError
 from tercet.io.cells import Cells, Codes
 from tercet.io.reading import Catch, Reading, ReadOptions, Skipped, count_skipped, no_answers
@@ -28,7 +31,9 @@ __all__ = [
     "build",
     "check_times",
     "find_beside",
+    "find_sides",
     "make_catch",
+    "of_sides",
     "read_times",
     "reject_equal",
     "split_choice",
@@ -103,6 +108,8 @@ def build(
     skipped: tuple[Skipped, ...] = (),
     catch: Catch | None = None,
     note: str = "",
+    positions: Index | None = None,
+    tied: Bools | None = None,
 ) -> Reading:
     """Check comparisons and make a `Reading` of them.
 
@@ -121,10 +128,16 @@ def build(
         The trial that each comparison comes from; by default they are the trials.
     skipped, catch, note
         As in `Reading`.
+    positions : (m, 2) integers, optional
+        Where the near and the far pair of each comparison were shown, from 0; -1 if unknown.
+    tied : (m,) bool array, optional
+        Comparisons of choices in which the observer could not tell; their order means nothing.
     """
-    if not len(cells):
+    tied = np.zeros(len(cells), dtype=np.bool_) if tied is None else tied
+    if tied.all():
         caught = 0 if catch is None else len(catch.passed)
-        raise InputError(no_answers(found.path, rows, skipped, caught))
+        undecided = len(np.unique(np.arange(len(cells)) if trial is None else trial))
+        raise InputError(no_answers(found.path, rows, skipped, caught, undecided))
     number = np.arange(len(cells)) if trial is None else trial
     times = beside.times
     every = beside if trial is None else beside.take(trial)
@@ -139,9 +152,19 @@ def build(
             **fields,
             where=lambda row: found.where(int(number[row])),
         )
+    triplets, ties = restore(checked), None
+    if positions is not None and (positions < 0).all():
+        positions = None
+    if tied.any():
+        sides = None if positions is None else positions[tied]
+        ties = as_ties(Choices.from_triplets(triplets[tied], positions=sides))
+        triplets = triplets[~tied]
+        positions = None if positions is None else positions[~tied]
     return Reading(
-        restore(checked),
+        triplets,
         found.path,
+        positions=positions,
+        ties=ties,
         rows=rows,
         skipped=skipped,
         catch=catch,
@@ -183,6 +206,8 @@ class Trials(NamedTuple):
         *,
         trial: NDArray[np.int64] | None = None,
         note: str = "",
+        positions: Index | None = None,
+        tied: Bools | None = None,
     ) -> Reading:
         """Make a `Reading` of the comparisons; see the function `build`."""
         return build(
@@ -194,6 +219,8 @@ class Trials(NamedTuple):
             trial=trial,
             skipped=self.skipped,
             note=note,
+            positions=positions,
+            tied=tied,
         )
 
     def read(
@@ -203,6 +230,8 @@ class Trials(NamedTuple):
         *,
         names: Iterable[str] | None = None,
         times: Times | None = None,
+        sides: Index | None = None,
+        tied: Bools | None = None,
     ) -> Reading:
         """The trials as answers.
 
@@ -216,10 +245,17 @@ class Trials(NamedTuple):
             Names in the order of the file; those without answers are left out.
         times : Times, optional
             Response times (m,).
+        sides : (m,) integers, optional
+            Where near was shown: on the left (0) or on the right (1); -1 if unknown.
+        tied : (m,) bool array, optional
+            Trials in which the observer could not tell.
         """
         observers = _find_observers(self.table)
         anchor, near, far = objects.codes.T
         caught = (anchor == near) | (anchor == far)
+        passed = anchor == near
+        if tied is not None:
+            passed &= ~tied
         if caught.all():
             raise InputError(no_answers(objects.path, self.rows, self.skipped, len(caught)))
         answers = objects.take(~caught) if caught.any() else objects
@@ -240,7 +276,9 @@ class Trials(NamedTuple):
             Beside(fields, times),
             rows=self.rows,
             skipped=self.skipped,
-            catch=make_catch(anchor == near, observers, caught),
+            catch=make_catch(passed, observers, caught),
+            positions=None if sides is None else of_sides(sides)[~caught],
+            tied=None if tied is None else tied[~caught],
         )
 
 
@@ -262,10 +300,25 @@ def make_catch(
 # --- choices ----------------------------------------------------------------------------------
 
 
+def of_sides(sides: Index) -> Index:
+    """Positions (m, 2) of near and far, from the side (m,) of near; -1 if unknown."""
+    return np.column_stack([sides, np.where(sides < 0, -1, 1 - sides)])
+
+
+def find_sides(table: Cells, near: Codes, far: Codes) -> Index | None:
+    """The side of near (m,), if there are columns left and right; -1 where they differ from it."""
+    left, right = table.find("left"), table.find("right")
+    if left is None or right is None:
+        return None
+    first, second = table.column(left), table.column(right)
+    on_left, on_right = (first == near) & (second == far), (first == far) & (second == near)
+    return np.where(on_left, 0, np.where(on_right, 1, -1))
+
+
 def split_choice(
     table: Cells, left: Codes, right: Codes, chosen: Codes, what: str
-) -> tuple[Codes, Codes]:
-    """Near and far (m,), where ``chosen`` is one of the two."""
+) -> tuple[Codes, Codes, Index]:
+    """Near and far (m,), where ``chosen`` is one of the two, and the side of near."""
 
     def describe(row: int) -> str:
         one, first, second = (table.unique[codes[row]] for codes in (chosen, left, right))
@@ -280,7 +333,8 @@ def split_choice(
         "Correct or remove it.",
         f"whose {what} was not shown",
     )
-    return chosen, np.where(chosen == left, right, left)
+    on_left = chosen == left
+    return chosen, np.where(on_left, right, left), np.where(on_left, 0, 1)
 
 
 def reject_equal(table: Cells, places: Sequence[tuple[int, int]], cure: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tercet.answers.titles import TIME_WORDS, find_times
+from tercet.arrays import Index
 from tercet.io.cells import Cells, Codes, whole_numbers
 from tercet.io.inputfile import InputFile
 from tercet.io.reading import Format, Reading, ReadOptions
@@ -28,7 +31,8 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
     by_name = all(table.find(title) is not None for title in _NAMED)
     chosen = table.need("answer") if by_name else table.need("winner")
     trials = Trials.of(table).skip(table.blank([chosen])[:, 0], "without an answer")
-    objects = trials.objects(*_compared(trials.table, by_name))
+    *compared, sides = _compared(trials.table, by_name)
+    objects = trials.objects(*compared)
     if not by_name:
         objects = name_by_position(objects, options)
 
@@ -38,22 +42,25 @@ def _read(file: InputFile, options: ReadOptions) -> Reading:
         check = trials.table.text(trials.table.column(kind)) == "check"
         unjudged = check & ~caught
         trials = trials.skip(unjudged, "of check trials that do not show the anchor again")
-        objects = objects.take(~unjudged)
+        objects, sides = objects.take(~unjudged), sides[~unjudged]
     table = trials.table
     own, rt = find_times(table.header), table.find("rt")
     times = None if own is None else read_times(table, own)
     if times is None and rt is not None:
         times = read_times(table, rt, 0.001)
-    return trials.read(objects, options, times=times)
+    return trials.read(objects, options, times=times, sides=sides)
 
 
-def _compared(table: Cells, by_name: bool) -> tuple[Codes, Codes, Codes]:
-    """Anchor, near and far: head, winner and loser, or from Center, Left, Right and Answer."""
+def _compared(table: Cells, by_name: bool) -> tuple[Codes, Codes, Codes, Index]:
+    """Anchor, near and far: head, winner and loser, or from Center, Left, Right and Answer.
+
+    And the side of near, which is known in the latter.
+    """
     places = [table.need(title) for title in (_NAMED if by_name else _NUMBERED)]
     table.reject_blank(places)
     anchor, left, right = (table.column(place) for place in places[:3])
     if not by_name:
-        return anchor, left, right
+        return anchor, left, right, np.full(len(anchor), -1)
     return anchor, *split_choice(table, left, right, table.column(places[3]), "Answer")
 
 

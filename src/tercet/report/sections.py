@@ -28,6 +28,7 @@ from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.quality import AnswerCheck
 from tercet.uses.quality.counts import Spread
 from tercet.uses.quality.observers import CANNOT_TELL
+from tercet.uses.quality.side_words import about_positions
 from tercet.uses.scale import GoodnessOfFit
 
 __all__ = ["CROWD", "Section", "format_probability", "sections"]
@@ -255,6 +256,8 @@ def _whole(check: AnswerCheck) -> Iterator[tuple[str, str]]:
     yield "gaps", " ".join(check.gaps) or "none: answers connect every object with all others"
     if check.catch_trials:
         yield "catch trials passed", f"{check.catch_passed} of {check.catch_trials}"
+    if said := about_positions(check.side_bias, check.serial_dependence):
+        yield "positions on the screen", " ".join(said)
 
 
 def _rate(kind: Disagreement) -> str:

@@ -1,5 +1,6 @@
 """Checks of the answers, before any map is interpreted."""
 
+from tercet.answers.positions import ObserverSide, PositionShare, SerialDependence, SideBias
 from tercet.answers.repeats import Disagreement, Repeats
 from tercet.uses.quality.check import AnswerCheck, check_answers
 from tercet.uses.quality.counts import Counts, ObserverDifferences, Spread
@@ -11,7 +12,11 @@ __all__ = [
     "Disagreement",
     "ObserverCheck",
     "ObserverDifferences",
+    "ObserverSide",
+    "PositionShare",
     "Repeats",
+    "SerialDependence",
+    "SideBias",
     "Spread",
     "check_answers",
 ]

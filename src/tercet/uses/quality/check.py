@@ -1,4 +1,4 @@
-"""check_answers: counts, repeats, gaps and observers, in numbers and in words."""
+"""check_answers: counts, repeats, gaps, sides and observers, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import numpy as np
 
 from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import diagnose
+from tercet.answers.either import Answers
+from tercet.answers.positions import SerialDependence, SideBias, serial_dependence, side_bias
 from tercet.answers.repeats import NoiseCeiling, Repeats, find_repeats, prepare
-from tercet.answers.triplets import as_triplets
+from tercet.answers.shares import LEVEL
+from tercet.answers.triplets import Triplets, as_triplets, restore
 from tercet.ensemble import Ensemble
+from tercet.errors import InputError
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.tables import Table, json_ready
 from tercet.text import counted, listing, percent, were, wrap
@@ -30,13 +34,13 @@ from tercet.uses.quality.observers import (
     FAILED_CATCH,
     FOLLOWS,
     GUESSING,
-    LEVEL,
     REVERSED,
     TOO_FAST,
     ObserverCheck,
     check_catch,
     check_observers,
 )
+from tercet.uses.quality.side_words import about_positions, warn_about_positions
 
 __all__ = [
     "AnswerCheck",
@@ -52,9 +56,11 @@ def check_answers(
     ensemble: Ensemble | None = None,
     random_state: Seed = None,
 ) -> AnswerCheck:
-    """Check answers before making a map: counts, repeats, gaps and observers.
+    """Check answers before making a map: counts, repeats, gaps, sides and observers.
 
-    Choices on screens are checked by the comparisons within them.
+    Choices on screens are checked by the comparisons within them. Where it is known in which
+    position each alternative was shown, it is tested whether positions affect the answers; see
+    `SideBias` and `SerialDependence`.
 
     Each observer's answers are predicted from those of others: observers are split into at most 10
     folds, and a map in the plane (penalised STE) of the other folds predicts each fold; the maps of
@@ -86,7 +92,8 @@ def check_answers(
     >>> check_answers(answers, random_state=0).counts.answers
     60
     """
-    answers = triplets.triplets() if isinstance(triplets, Choices) else as_triplets(triplets)
+    given = triplets if isinstance(triplets, Choices) else as_triplets(triplets)
+    answers = _compared(given)
     check_catch(catch)
     entropy = entropy_of(random_state)
     prepared = prepare(answers)
@@ -110,8 +117,23 @@ def check_answers(
         no_differences=differences if isinstance(differences, str) else "",
         catch_trials=0 if catch is None else len(catch.passed),
         catch_passed=0 if catch is None else int(np.sum(catch.passed)),
+        side_bias=side_bias(given),
+        serial_dependence=serial_dependence(given),
         seed=entropy,
     )
+
+
+def _compared(answers: Answers) -> Triplets:
+    """The comparisons; choices between two pairs are not on screens of their own."""
+    if not isinstance(answers, Choices):
+        return answers
+    told = answers.without_ties()
+    if not len(told):
+        raise InputError("in none of the choices could the observer tell; nothing can be checked.")
+    comparisons = told.triplets()
+    if comparisons.shares_screens:
+        return comparisons
+    return restore(comparisons._fields._replace(screens=told.screens))
 
 
 # --- the result ---------------------------------------------------------------------------------
@@ -158,6 +180,10 @@ class AnswerCheck:
         Why it is impossible; otherwise empty.
     catch_trials, catch_passed : int
         Over all observers.
+    side_bias : SideBias
+        A test of whether some positions are chosen more often than others.
+    serial_dependence : SerialDependence
+        A test of whether observers repeat, or avoid, the position of their last answer.
     seed : int
         Reproduces the result as ``random_state``.
     """
@@ -174,6 +200,8 @@ class AnswerCheck:
     no_differences: str
     catch_trials: int
     catch_passed: int
+    side_bias: SideBias
+    serial_dependence: SerialDependence
     seed: int
 
     @property
@@ -194,6 +222,7 @@ class AnswerCheck:
             *_about_repeats(self),
             *_about_observers(self),
             *_about_times_and_catch_trials(self),
+            *about_positions(self.side_bias, self.serial_dependence),
         ]
 
     def warnings(self) -> list[str]:
@@ -434,6 +463,7 @@ def find_warnings(found: AnswerCheck) -> list[str]:
             f"{found.counts.observers} people; for people in general, resample whole observers, "
             "which gives wider intervals."
         )
+    said += warn_about_positions(found.side_bias, found.serial_dependence)
     return said + _about_flags(found.observers) + _about_the_unclear(found)
 
 

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp
+from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import false_discovery_control, norm
 
 from tercet.answers.checks import label_observers, match_observers, natural_key
 from tercet.answers.questions import deal
 from tercet.answers.repeats import Prepared, answer_pairs, by_observer, tally
+from tercet.answers.shares import LEVEL, at_least, at_most, interval
 from tercet.arrays import Floats, Index
 from tercet.ensemble import Ensemble
 from tercet.errors import DataWarning, InputError
@@ -291,7 +292,6 @@ def _share(part: int, whole: int) -> float:
 # --- guessing: decisions that allow for chance --------------------------------------------------
 
 
-LEVEL = 0.05
 POWER = 0.8
 FOLLOWS, GUESSING = "follows the others", "looks like guessing"
 REVERSED, CANNOT_TELL = "the other way round", "cannot tell"
@@ -392,29 +392,6 @@ def _discoveries(p: Floats, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
     found = np.zeros(len(p), dtype=np.bool_)
     found[tested] = false_discovery_control(np.clip(p[tested], 0.0, 1.0)) <= LEVEL
     return found
-
-
-def at_most(x: Floats, n: Floats, p: Floats | float) -> Floats:
-    """P(Binomial(n, p) ≤ x), as a beta integral, which extends to fractional counts."""
-    x = np.minimum(x, n)
-    return np.where(x < n, betainc(np.maximum(n - x, 1e-300), x + 1.0, 1.0 - p), 1.0)
-
-
-def at_least(x: Floats, n: Floats, p: Floats | float) -> Floats:
-    """P(Binomial(n, p) ≥ x), likewise."""
-    return at_most(n - x, n, 1.0 - p)
-
-
-def interval(right: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """95 % interval, (K,) each, of Clopper and Pearson (1934); NaN where n is 0.
-
-    With fractional counts, for dependent answers, it is that of Korn and Graubard (1998).
-    """
-    tail, wrong = LEVEL / 2.0, n - right
-    safe = np.maximum(right, 1e-300), np.maximum(wrong, 1e-300)
-    low = np.where(right > 0, betaincinv(safe[0], wrong + 1.0, tail), 0.0)
-    high = np.where(wrong > 0, betaincinv(right + 1.0, safe[1], 1.0 - tail), 1.0)
-    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
 def design_effect(residuals: Floats, votes: Index, clusters: Index) -> float:
