@@ -47,10 +47,26 @@ def test_an_estimator_learns_nothing_unless_told():
     assert set(tc.Posterior(2, learn=["lapse"])._plan().learn) == {"lapse"}
 
 
+def test_sides_are_learned_if_they_are_found_and_nothing_else_is_said():
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(8)[:3] for _ in range(300)])
+    shown = np.array([rng.permutation(2) for _ in rows])
+    asked = tc.Choices.from_triplets(tc.Triplets(rows), positions=shown)
+    points, model = rng.normal(size=(8, 2)), tc.STE(2).model()
+    fair, biased = (
+        tc.simulate.choices_from_model(model, points, asked, bias=bias, random_state=rng)
+        for bias in (None, [0.8, -0.8])
+    )
+    assert tc.Posterior(2).settle(biased).learn == ("gamma", "tail", "lapse", "bias")
+    assert tc.Posterior(2).settle(fair).learn == ("gamma", "tail", "lapse")
+    assert tc.Posterior(2, learn=()).settle(biased).learn == ()
+    assert tc.Posterior(tc.STE(2)).settle(biased).learn == ()
+
+
 def test_many_answers_get_shorter_chains_and_only_of_a_number(monkeypatch):
     assert chain_sizes(recommended.MANY) == (1000, 4)
     assert chain_sizes(recommended.MANY + 1) == (500, 2)
-    many = recommended.MANY + 1
+    many = tc.Triplets(np.tile([[0, 1, 2]], (recommended.MANY + 1, 1)))
     settled = tc.Posterior(2).settle(many)
     assert (settled.n_samples, settled.n_chains) == (500, 2)
     assert tc.Posterior(2, n_chains=3).settle(many).n_chains == 3

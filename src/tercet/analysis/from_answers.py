@@ -24,7 +24,7 @@ from tercet.analysis.cautions import (
     about_people,
     about_replicates,
 )
-from tercet.answers.choices import Choices, as_answers
+from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import diagnose
 from tercet.answers.either import Answers
 from tercet.answers.questions import number_comparisons, number_units
@@ -143,8 +143,7 @@ def analyse(
     )
     reading = _read(answers)
     every = answers if isinstance(answers, Choices) else reading.answers()
-    told = not isinstance(answers, Choices) and reading.ties is None
-    given = as_answers(reading.triplets if told else every)  # sides are for the check
+    given = every if isinstance(answers, Choices) else reading.to_fit()
     _check(reading.triplets, given, settings)
     kind, why = choose_kind(reading, settings)
     # As in `tercet check`, which must agree for the same file and seed.

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--paper sets --samples, --fraction, --unit and --penalty; omit them.")
     if options.model is None and options.penalty is not None and not options.paper:
         raise InputError("--penalty needs --model; the recommended model has its own penalty.")
-    triplets = load_answers(options).triplets
+    answers = load_answers(options).to_fit()
     effort = effort_of(options) | {"checkpoint": options.checkpoint, "device": options.device}
     if options.paper:
         maker = Bootstrap.paper(penalised(options.model or "ste", options.dim, 0.0), **effort)
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         estimator = penalised(options.model, options.dim, options.penalty)
         maker = Bootstrap(estimator, **changes, **effort)
-    ensemble = maker.fit(triplets).ensemble_
+    ensemble = maker.fit(answers).ensemble_
     save_map(options, ensemble)
     settings = ensemble.provenance["settings"]
     model, count, unit = (settings[name] for name in ("estimator", "n_samples", "unit"))

@@ -90,12 +90,13 @@ def run(options: argparse.Namespace) -> int:
     if options.models == ():
         raise InputError("--models is empty; give at least one, such as --models ste,ckl.")
     models = options.models and [make_model(text, options.dim) for text in options.models]
-    triplets = load_answers(options).triplets
+    answers = load_answers(options).to_fit()
     holdout = None
     if options.holdout is not None:
-        holdout = load_answers(options, options.holdout, triplets.names, all_known=False).triplets
+        held_out = load_answers(options, options.holdout, answers.names, all_known=False)
+        holdout = held_out.to_fit()
     found = compare_models(
-        triplets,
+        answers,
         models,
         n_components=options.dim,
         method=options.method,

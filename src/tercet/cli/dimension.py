@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     from tercet.uses.dimension import estimate_dimension
 
     found = estimate_dimension(
-        load_answers(options).triplets,
+        load_answers(options).to_fit(),
         options.dimensions,
         unit=options.unit,
         folds=options.folds,

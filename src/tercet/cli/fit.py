@@ -55,12 +55,12 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, print and write."""
-    triplets = load_answers(options).triplets
+    answers = load_answers(options).to_fit()
     estimator = penalised(options.model or "ste", options.dim, options.penalty)
-    estimator.set_params(random_state=options.seed, device=options.device).fit(triplets)
-    error = 1.0 - estimator.score(triplets)
+    estimator.set_params(random_state=options.seed, device=options.device).fit(answers)
+    error = 1.0 - estimator.score(answers)
     points = zip(
-        labels_of(triplets.names, triplets.n_objects), estimator.embedding_.tolist(), strict=True
+        labels_of(answers.names, answers.n_objects), estimator.embedding_.tolist(), strict=True
     )
     rows = [
         {"name": label} | {f"x{k + 1}": x for k, x in enumerate(point)} for label, point in points
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     text = (
         f"{type(estimator).__name__} in {counted(options.dim, 'dimension')}: "
         f"loss {estimator.loss_:.6g} after {estimator.n_iter_} iterations ({estimator.reason_}).\n"
-        f"{error:.1%} of {triplets.n_answers} answers contradict the map (training error)."
+        f"{error:.1%} of {answers.n_answers} answers contradict the map (training error)."
     )
     if options.out is None:
         text += f"\n\n{point_table(rows)}"
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         "model": type(estimator).__name__,
         "n_components": options.dim,
         "penalty": estimator.penalty,
-        "n_answers": triplets.n_answers,
+        "n_answers": answers.n_answers,
         "loss": estimator.loss_,
         "training_error": error,
         "iterations": estimator.n_iter_,

@@ -167,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
         "agreement": options.agreement,
         "lapse": options.lapse,
         "shape": options.shape,
-        "like": None if options.pilot is None else load_answers(options, options.pilot).triplets,
+        "like": None if options.pilot is None else load_answers(options, options.pilot).to_fit(),
         "measure": options.measure,
         "target": options.target,
         "assurance": options.assurance,

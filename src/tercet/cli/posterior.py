@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
         maker = Posterior(estimator, **({"learn": learned_by(estimator)} | changes), **effort)
     reading = load_answers(options)
     sided = "bias" in (options.learn or ())
-    maker.fit(reading.answers() if sided or reading.ties is not None else reading.triplets)
+    maker.fit(reading.answers() if sided else reading.to_fit())
     ensemble = maker.ensemble_
     save_map(options, ensemble)
     learned = _parameters(ensemble)

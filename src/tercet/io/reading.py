@@ -15,6 +15,7 @@ from tercet.answers.checks import label_observers, match_observers
 from tercet.answers.choices import Choices, as_answers
 from tercet.answers.choices import restore as restore_choices
 from tercet.answers.either import Answers
+from tercet.answers.positions import side_bias
 from tercet.answers.triplets import Triplets, restore
 from tercet.answers.undecided import join_ties
 from tercet.arrays import Index
@@ -126,6 +127,12 @@ class Reading:
             return as_answers(self.triplets)
         told = Choices.from_triplets(self.triplets, positions=self.positions)
         return told if self.ties is None else join_ties(told, self.ties)
+
+    def to_fit(self) -> Answers:
+        """The answers as fits take them: with positions only if these affect the answers."""
+        every = self.answers()
+        sided = self.positions is not None and side_bias(every).found
+        return every if sided or self.ties is not None else as_answers(self.triplets)
 
     def sentences(self) -> list[str]:
         """What was read and what was left out, in sentences."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from tercet.accelerator.device import check_device, find_device
 from tercet.answers.diagnosis import warn_about
 from tercet.answers.either import Answers, about_choices
+from tercet.answers.positions import side_bias
 from tercet.answers.streams import StreamedTriplets
 from tercet.embedder import Embedder, given_answers, is_count, need_room, require
 from tercet.ensemble import Ensemble
@@ -22,6 +23,7 @@ from tercet.models import ANY_PROBABILITY
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
 from tercet.posterior.draw import Begun, Drawn, Plan, begin, draw, go_on
 from tercet.posterior.priors import (
+    SIDES,
     DistancePrior,
     NormalPrior,
     check_learn,
@@ -77,8 +79,8 @@ class Posterior(Maker):
         are known; for CKL "exponent" and "mu", for Shepard "gamma" and "tail". A dict gives their
         priors: ``{"lapse": (a, b)}`` for Beta(a, b), ``{"gamma": (median, spread)}`` for a
         log-normal one (of "bias", of the odds). By default those of the recommended model if the
-        estimator is an integer, else none. "tie", the odds of "cannot tell", is always learned if
-        that is among the answers.
+        estimator is an integer, and "bias" with them if a test finds one, else none. "tie", the
+        odds of "cannot tell", is always learned if that is among the answers.
     start : {"mode", "likelihood", "likelihood_as_found"}
         Whether chains start near modes of the posterior or, with elliptical slices only, at maxima
         of the likelihood as in the paper (and always with a DistancePrior). If there is no maximum,
@@ -195,7 +197,7 @@ class Posterior(Maker):
 
     def _fit_quietly(self, answers: Answers, begun: Begun | None = None) -> Self:
         """Fit to answers already checked; chains of the same posterior that have begun go on."""
-        settled = self.settle(len(answers))
+        settled = self.settle(answers)
         plan = settled._plan_for(answers)
         _need_room_for(plan, answers.n_objects)
         if begun is not None:
@@ -210,7 +212,7 @@ class Posterior(Maker):
 
     def _begin_quietly(self, answers: Answers, sizes: Sizes) -> Begun:
         """Fit with the first draws of some of the chains, which `_fit_quietly` can continue."""
-        settled = self.settle(len(answers))
+        settled = self.settle(answers)
         plan = settled._plan_for(answers)
         _need_room_for(plan.beginning(sizes), answers.n_objects)
         begun = begin(plan, answers, entropy_of(self.random_state), self.n_jobs)
@@ -229,11 +231,13 @@ class Posterior(Maker):
         self.classes_ = np.array([-1, 1])
         return self
 
-    def settle(self, n_rows: int = 0) -> Self:
+    def settle(self, answers: Answers | None = None) -> Self:
         """A copy with the estimator and all defaults that depend on the answers filled in."""
         is_named = isinstance(self.estimator, Embedder)
-        sizes = chain_sizes(0 if is_named else n_rows)._asdict()
+        sizes = chain_sizes(0 if is_named or answers is None else len(answers))._asdict()
         learn = () if is_named else LEARNED
+        if not is_named and answers is not None and side_bias(answers).found:
+            learn = (*learn, SIDES)
         given = self.get_params(deep=False)
         left_open = {"learn": learn, **sizes}
         changes = {name: value for name, value in left_open.items() if given[name] is None}
