@@ -117,7 +117,7 @@ def test_a_file_says_where_things_were_shown_and_who_could_not_tell(tmp_path):
         rows.append(f"o{anchor},o{left},o{right},{said},p{i % 3}")
     path = tmp_path / "sides.csv"
     path.write_text("\n".join(rows) + "\n")
-    how = {"dimension": 2, "uncertainty": "bootstrap", "samples": 10, "random_state": 0}
+    how = {"dimension": 2, "uncertainty": "bootstrap", "samples": 20, "random_state": 0}
     found = analyse(path, **how, n_jobs=1, progress=False)
     ties = sum("cannot tell" in row for row in rows)
     assert found.answers.tied.sum() == ties > 10
