@@ -238,7 +238,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 # Files of one name: a command and what it runs, and code for the CPU and for an accelerator.
-COMMANDS = {"bootstrap", "check", "demo", "plan", "posterior", "reproduce", "scale", "simulate"}
+COMMANDS = {"bootstrap", "check", "demo", "plan", "posterior", "reproduce", "scale"}
 TWINS = {"lbfgs", "lists", "target"}
 
 

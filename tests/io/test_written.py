@@ -43,6 +43,7 @@ def problem_of(function, *arguments):
 @example(names=["1", "01", "2", "3"], columns=3, seed=0, seen=True)
 @example(names=["1", "1.0", "2", "3"], columns=3, seed=0, seen=True)
 @example(names=["x\r", "x\0", "b", "c"], columns=3, seed=0, seen=False)
+@example(names=["a", "A", "1", "\0"], columns=3, seed=0, seen=True)
 @example(names=["a", "b", "c", "d"], columns=4, seed=1, seen=False)
 @example(names=["anchor", "near", "far", "x"], columns=3, seed=0, seen=False)
 def test_round_trip(folder, file, format, names, columns, seed, seen):  # noqa: A002

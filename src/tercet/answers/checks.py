@@ -434,7 +434,7 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
     column = settle_types(column, word, where)
     if field != "weights":
         column = whole_observers(column) if field == "observers" else column
-        return column.astype(str) if column.dtype.kind == "O" else column.copy()
+        return _as_text(column, word, where) if column.dtype.kind == "O" else column.copy()
     if column.dtype.kind not in "iuf":
         raise InputError(f"weights must be numbers, got values of type {column.dtype}.")
     column = column.astype(np.float64)
@@ -448,6 +448,14 @@ def check_column(values: Any, m: int, field: str, where: Where) -> Array | None:
             f"the weights add up to {total:.3g}, but the limit is {LARGEST_TOTAL} answers. {cure}"
         )
     return column
+
+
+def _as_text(column: Array, word: tuple[str], where: Where) -> Array:
+    """Labels as an array of text, which cannot keep a NUL character at the end of one."""
+    cut = np.array([str(label).endswith("\0") for label in column], dtype=bool)
+    cure = "Remove the character, which most programs do not show."
+    reject_cells(cut, column, word, "which ends in a NUL character", cure, where)
+    return column.astype(str)
 
 
 def check_times(values: Any, m: int, where: Where) -> NDArray[np.float64] | None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tercet.embedder import is_count
 from tercet.errors import InputError
 from tercet.running.provenance import Seed, entropy_of
 from tercet.simulate.asking import check_size, settle_question
@@ -107,7 +106,7 @@ def plan_kinds(
     questions = [settle_question(kind) for kind in kinds]  # all, before the work starts
     n = getattr(settings.get("like"), "n_objects", n_objects)
     for question in questions:
-        if is_count(n):
+        if isinstance(n, int):
             check_size(question, n)
     entropy = entropy_of(random_state)
     plans: list[AnswerPlan] = []
