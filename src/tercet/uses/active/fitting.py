@@ -6,12 +6,14 @@ metric and step, is a start that needs neither a search nor a long warm-up.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from tercet.answers.diagnosis import warn_about
 from tercet.answers.either import Answers
 from tercet.bootstrap import Bootstrap
 from tercet.ensemble import Ensemble
+from tercet.errors import DataWarning, ignored
 from tercet.posterior import Posterior
 from tercet.posterior.draw import Begun
 
@@ -44,8 +46,11 @@ def fit_again(
     warm : bool
         Whether chains may go on from those before.
     """
+    # What the answers do not determine yet is said once: the next questions are about that.
+    quietly = nullcontext() if before is None else ignored(DataWarning)
     if not isinstance(maker, Posterior) or not warm or not _goes_on(maker, answers):
-        fitted = maker.fit(answers, n_objects=answers.n_objects)
+        with quietly:
+            fitted = maker.fit(answers, n_objects=answers.n_objects)
         return Fit(fitted.ensemble_, None, len(answers))
     if before is not None and before.chains is not None:
         few = len(answers) <= GROWTH * before.started_with
@@ -53,7 +58,8 @@ def fit_again(
             went_on = maker._update_quietly(answers, before.chains, DRAWS, WARMUP)
             if went_on is not None and _is_sound(maker):
                 return Fit(maker.ensemble_, went_on, before.started_with)
-    warn_about(answers, min_answers=maker.embedder.n_components + 1, stacklevel=5)
+    if before is None:
+        warn_about(answers, min_answers=maker.embedder.n_components + 1, stacklevel=5)
     chains = maker._begin_quietly(answers)
     maker._warn_about_chains(chains.plan)
     return Fit(maker.ensemble_, chains, len(answers))

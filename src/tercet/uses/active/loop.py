@@ -49,7 +49,7 @@ Question: TypeAlias = tuple[int, ...]
 # Purposes of random numbers: the first word of the key that spawns a seed.
 FIT, ASK, MIX, COVER = range(4)
 
-RANDOM_SHARE = 0.2  # of the questions
+RANDOM_SHARE = 0.1  # of the questions
 FIRST = 3  # questions about an object before others are chosen
 ENOUGH = 3  # answers per object before questions are chosen, if a loop starts without any
 
@@ -228,8 +228,8 @@ class ActiveLoop:
     def ask(self, k: int | None = None, *, observer: Any = None) -> Suggestions:
         """Choose the next questions, which then are pending; fits first if there are new answers.
 
-        First come questions about objects that were in fewer than three so far, then chosen ones,
-        and random ones are mixed in.
+        Chosen ones come first, then those about objects that were in fewer than three questions so
+        far, then random ones.
 
         Parameters
         ----------
@@ -241,19 +241,22 @@ class ActiveLoop:
         k = self.k if k is None else k
         check_count("k", k)
         starting = self.answers.n_answers < self._enough
-        ensemble, start = None if starting else self.ensemble_, time.perf_counter()
+        seen = count_seen(self.answers, self.pending)
+        ensemble = self.ensemble_ if not starting and seen.min() >= FIRST else None
         offered, mixed = self._offered(), self._mixed
         taken = self.pending if self.repeats else np.concatenate([self.pending, self._known()])
-        seen = count_seen(self.answers, self.pending)
         rng = np.random.default_rng(self._seed(COVER, self._asked))
         rows = cover(self._form, seen, FIRST, k, taken, offered, rng)
         due, left = 0, k - len(rows)
-        if ensemble is None or self.strategy == "random":
-            due = left if ensemble is None else 0
-        elif left:
+        if starting:
+            due = left
+        elif left and self.strategy != "random":
             mixed += self.random_share * left
             due = int(mixed + 1e-9)
             mixed -= due
+        if left > due:
+            ensemble = self.ensemble_
+        start = time.perf_counter()
         parts = [(rows, np.full(len(rows), np.nan))]
         if left > due:
             parts = [self._choose(ensemble, left - due, self.strategy, ASK, rows, offered), *parts]

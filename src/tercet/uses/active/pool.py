@@ -28,6 +28,7 @@ class Pool(NamedTuple):
     kind: Kind
     n: int
     rows: Index  # (m, w), all different
+    size: int  # of a sample, roughly
     is_sample: bool  # of all questions, which were too many
     entropy: int
 
@@ -46,7 +47,7 @@ def find_pool(
     mine, theirs = number_alike(n, rows, taken)
     first = np.unique(mine, return_index=True)[1]
     free = first[~np.isin(mine[first], theirs)]
-    return Pool(kind, n, np.ascontiguousarray(rows[free]), is_sample, entropy)
+    return Pool(kind, n, np.ascontiguousarray(rows[free]), size, is_sample, entropy)
 
 
 def choose_rows(

@@ -15,7 +15,6 @@ import numpy as np
 from tercet.arrays import Floats, Index
 from tercet.compiled import exp, inline_sums, jit, jit_sums, log, softplus
 from tercet.ensemble import Ensemble
-from tercet.errors import InputError
 from tercet.models import Model
 from tercet.running.memory import need_memory
 from tercet.running.threads import in_order
@@ -285,11 +284,6 @@ def _similarities(answers: Answers, pairs: Index) -> Floats:
     constants = np.broadcast_to(answers.constants, (len(squared), 2))
     for s, (p, q) in enumerate(constants):
         similarity(p, q, np.ascontiguousarray(squared[s]), table[s], unused)
-    if not np.isfinite(table).all():
-        raise InputError(
-            "the similarity of some pairs is not a number: the model of this ensemble gives no "
-            "probabilities there. Try strategy='uncertainty'."
-        )
     return np.ascontiguousarray(table.T)
 
 

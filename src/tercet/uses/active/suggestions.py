@@ -313,9 +313,8 @@ def _best_rows(
 ) -> tuple[Index, Floats]:
     """The best questions of another kind."""
     kind, n = pool.kind, pool.n
-    while pool.is_sample and len(pool.rows) < min(k, kind.count(n) - len(taken)):  # draw more
-        size = 8 * max(k, len(pool.rows))
-        pool = find_pool(kind, n, taken, offered, size, pool.entropy)
+    while pool.is_sample and len(pool.rows) < k:  # most of what was drawn is taken: draw more
+        pool = find_pool(kind, n, taken, offered, 8 * pool.size, pool.entropy)
     total = None if offered is None else len(np.unique(offered, axis=0))
     check_left(kind, k, len(pool.rows), total, repeats)
     score: scores.RowScore = _no_scores
