@@ -95,14 +95,16 @@ def test_ask_and_tell_are_the_two_halves_of_a_step(kind):
 
 
 def test_answers_come_as_rows_names_or_choices():
-    loops = [loop_of(names=NAMES, n_objects=None) for _ in range(3)]
+    loops = [loop_of(names=NAMES, n_objects=None) for _ in range(4)]
     asked, *_ = [loop.ask() for loop in loops]
     assert asked.names == [tuple(NAMES[i] for i in row) for row in asked.array]
     rows = odd_rows(people("odd_one_out")(asked.array))
     loops[0].tell(rows)
     loops[1].tell([[NAMES[i] for i in row] for row in rows])
     loops[2].tell(Choices.odd_one_out(rows, names=NAMES))
-    assert loops[0].answers == loops[1].answers == loops[2].answers
+    loops[3].tell(Choices.odd_one_out(rows, n_objects=N))  # by number
+    for loop in loops[1:]:
+        assert loop.answers == loops[0].answers
     assert loops[0].answers.names == NAMES
     with pytest.raises(InputError, match=r"rows or tc\.Choices"):
         loops[0].tell([1, -1])

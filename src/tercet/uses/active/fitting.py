@@ -33,7 +33,12 @@ class Fit(NamedTuple):
 
 
 def fit_again(
-    maker: Posterior | Bootstrap, answers: Answers, before: Fit | None, *, warm: bool
+    maker: Posterior | Bootstrap,
+    answers: Answers,
+    before: Fit | None,
+    *,
+    warm: bool = True,
+    told: bool = False,
 ) -> Fit:
     """Fit the maker, unfitted and with a seed of its own, to answers.
 
@@ -45,9 +50,10 @@ def fit_again(
         Of all but the last of these answers.
     warm : bool
         Whether chains may go on from those before.
+    told : bool
+        Whether it was said what the answers do not determine: the next questions are about that.
     """
-    # What the answers do not determine yet is said once: the next questions are about that.
-    quietly = nullcontext() if before is None else ignored(DataWarning)
+    quietly = ignored(DataWarning) if told else nullcontext()
     if not isinstance(maker, Posterior) or not warm or not _goes_on(maker, answers):
         with quietly:
             fitted = maker.fit(answers, n_objects=answers.n_objects)
@@ -58,10 +64,11 @@ def fit_again(
             went_on = maker._update_quietly(answers, before.chains, DRAWS, WARMUP)
             if went_on is not None and _is_sound(maker):
                 return Fit(maker.ensemble_, went_on, before.started_with)
-    if before is None:
+    if not told:
         warn_about(answers, min_answers=maker.embedder.n_components + 1, stacklevel=5)
     chains = maker._begin_quietly(answers)
-    maker._warn_about_chains(chains.plan)
+    if maker.diagnostics_ is not None and not maker.diagnostics_.agree:
+        maker._warn_about_chains(chains.plan)  # few effective draws are enough to choose by
     return Fit(maker.ensemble_, chains, len(answers))
 
 

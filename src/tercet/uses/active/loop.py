@@ -26,6 +26,7 @@ from tercet.posterior import Posterior
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, progress_bar
 from tercet.tables import Table
+from tercet.uncertainty import default_method
 from tercet.uses.active.candidates import check_count, check_options, settle_strategy
 from tercet.uses.active.collected import (
     by,
@@ -198,6 +199,7 @@ class ActiveLoop:
         self.curve: list[Record] = []
         self._entropy = entropy_of(random_state)
         self._fitted: Fit | None = None
+        self._method = method  # of the average uncertainty
         self._is_new = True  # whether there are answers that no map was fitted to
         self._asked = 0  # batches so far
         self._mixed = 0.0  # random questions that are due
@@ -407,9 +409,13 @@ class ActiveLoop:
         maker = clone(self.maker).set_params(random_state=self._seed(FIT, len(self.curve)))
         if not len(self.answers):
             raise InputError("there are no answers yet; ask, and tell the answers.")
-        self._fitted = fit_again(maker, self.answers, self._fitted, warm=self.warm)
+        self._fitted = fit_again(
+            maker, self.answers, self._fitted, warm=self.warm, told=bool(self.curve)
+        )
         self._is_new = False
         ensemble = self._fitted.ensemble
+        if self._method is None:  # the same in all rounds, however many draws they have
+            self._method = default_method(len(ensemble))
         seconds = time.perf_counter() - start + self._seconds
         score, loss = self._judge(ensemble)
         record = Record(
@@ -417,7 +423,7 @@ class ActiveLoop:
             self.answers.n_answers,
             score,
             loss,
-            ensemble.average_uncertainty(n_jobs=self.n_jobs),
+            ensemble.average_uncertainty(method=self._method, n_jobs=self.n_jobs),
             seconds,
         )
         self._seconds = 0.0

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.answers.choices import Choices, as_answers
+from tercet.answers.choices import Choices, as_answers, restore
 from tercet.answers.either import Answers, match_objects
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Index
@@ -152,7 +152,9 @@ class Kind:
         n, names = objects.n_objects, objects.names
         try:
             if isinstance(given, Choices):
-                return match_objects(given, n, names) if len(given) else None
+                matched = match_objects(given, n, names)._fields
+                about = matched._replace(n_objects=n, names=names)
+                return restore(about) if len(given) else None
             if given is None or (isinstance(given, Sized) and len(given) == 0):
                 return None
             if isinstance(given, Triplets) or self.name in ("triplet", "quadruplet"):
