@@ -13,7 +13,7 @@ from tercet import Choices, Ensemble, InputError, Triplets
 from tercet.models import CKLModel, ShepardModel, SOEModel, STEModel
 from tercet.uses.active import suggest
 from tercet.uses.active.pool import cover
-from tercet.uses.active.questions import KINDS, Kind, number_alike
+from tercet.uses.active.question_kinds import KINDS, Kind, number_alike
 
 N, S = 7, 9
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu")

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tercet as tc
 from tercet import ActiveLoop, Choices, InputError, Triplets
 from tercet.uses.active import fitting
-from tercet.uses.active.questions import KINDS
+from tercet.uses.active.question_kinds import KINDS
 
 N = 9
 NAMES = tuple("abcdefghi")

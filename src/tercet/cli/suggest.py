@@ -231,7 +231,7 @@ def load_questions(
 ) -> Any:
     """Answers, or questions as this command writes them: Triplets, or rows of the kind."""
     from tercet.io.inputfile import InputFile
-    from tercet.uses.active.questions import find_kind
+    from tercet.uses.active.question_kinds import find_kind
 
     kind = find_kind(options.kind, options.shown)
     if kind.name in ("odd_one_out", "nearest"):

@@ -23,7 +23,7 @@ from tercet.posterior import Posterior
 from tercet.running.provenance import seed_for
 from tercet.running.threads import in_order
 from tercet.uncertainty import check_method
-from tercet.uses.active.questions import Kind
+from tercet.uses.active.question_kinds import Kind
 from tercet.uses.active.scores import Score
 
 TIES, POOL = range(2)  # purpose of random numbers: first word of the key that spawns a seed

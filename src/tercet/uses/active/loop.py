@@ -39,7 +39,7 @@ from tercet.uses.active.collected import (
 )
 from tercet.uses.active.fitting import Fit, fit_again
 from tercet.uses.active.pool import cover
-from tercet.uses.active.questions import find_kind
+from tercet.uses.active.question_kinds import find_kind
 from tercet.uses.active.suggestions import Suggestions, suggest
 
 __all__ = ["ActiveLoop", "Record"]

@@ -15,7 +15,7 @@ from tercet.compiled import jit
 from tercet.running.provenance import seed_for
 from tercet.running.threads import in_order
 from tercet.uses.active.candidates import POOL, TIES, scrambled
-from tercet.uses.active.questions import Kind, number_alike
+from tercet.uses.active.question_kinds import Kind, number_alike
 from tercet.uses.active.scores import RowScore
 
 BLOCK = 4096  # questions per task

@@ -24,7 +24,7 @@ from tercet.uncertainty import (
     pairwise_probability,
     triplet_probability,
 )
-from tercet.uses.active.questions import Kind
+from tercet.uses.active.question_kinds import Kind
 
 Score = Callable[[int, Index, Index], Floats]  # of an anchor and two lists (m,) of objects: (m,)
 RowScore = Callable[[Index], Floats]  # of questions (m, w): (m,)

@@ -35,7 +35,7 @@ from tercet.uses.active.candidates import (
     read_objects,
 )
 from tercet.uses.active.pool import Pool, choose_rows, find_pool
-from tercet.uses.active.questions import Kind, find_kind
+from tercet.uses.active.question_kinds import Kind, find_kind
 
 __all__ = ["STRATEGIES", "Suggestions", "suggest"]
 
