@@ -538,7 +538,7 @@ def test_datasets(tercet, folder):
         (["suggest", "map.npz", "--strategy", "information_gain"], "--answers FILE"),
         (["suggest", "map.npz", "--leave-out", "2"], "give --answers FILE"),
         (["suggest", "map.npz", "--shown", 3], "--shown is for --kind nearest"),
-        (["suggest", "map.npz", "--per-object", 2], "has an anchor: use --per-anchor"),
+        (["suggest", "map.npz", "--per-object", 2], "use --per-anchor, not --per-object"),
         (["suggest", "map.npz", "--objects", 9], "--objects is for questions without a map"),
         (["suggest", "map.npz", "--names", "few.csv"], "--names is for questions without a map"),
         (["suggest", "--answers", "answers.csv"], "informative questions need a map"),
