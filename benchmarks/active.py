@@ -1,4 +1,4 @@
-"""The next questions: scoring every comparison of 200 objects, and one whole round."""
+"""The next questions: scoring every comparison of 200 objects, one whole round, and updates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 import tercet as tc
 from benchmarks.report import Line, Section, Table, duration
 from benchmarks.setting import Setting, Timed, take_turns, timed
-from tercet.simulate import answer, noisy_triplets, random_comparisons, true_triplets
+from tercet.simulate import (
+    answer,
+    gaussian_mixture,
+    noisy_triplets,
+    random_comparisons,
+    true_triplets,
+)
 from tercet.uses.active import Suggestions
 
 N, D, DRAWS, K = 200, 5, 20, 1000
@@ -16,6 +22,8 @@ ANSWERS, NOISE = 10_000, 0.1
 OTHERS = 100_000  # comparisons that none of the chosen should be worse than
 GOALS = {"uncertainty": 1.0, "mutual_information": 1.0, "information_gain": 5.0}
 ROUND = 5.0
+UPDATES = ((30, 1000, 0.5), (60, 3000, 1.0), (100, 6000, 2.0))  # objects, answers, seconds
+ASKED, NOISE_OF_UPDATES = 10, 0.3
 
 
 def run(setting: Setting) -> Section:
@@ -52,6 +60,8 @@ def run(setting: Setting) -> Section:
         )
     section.lines.append(_round(setting, points, answers))
     section.tables.append(_large(setting))
+    for n, m, goal in setting.choose(UPDATES, UPDATES[:1]):
+        section.lines.append(_update(n, m, goal))
     section.notes.append(
         "Quality: the largest difference between the scores and the formula computed in plain "
         f"NumPy, and how many of {OTHERS} random comparisons that were not answered and not "
@@ -158,3 +168,46 @@ def _large(setting: Setting) -> Table:
     header = ["objects", "strategy", "time", "score of the last one chosen"]
     caption = "More than 300 objects: 13.4 M comparisons, drawn at random, are scored"
     return Table(caption, header, rows)
+
+
+def _update(n: int, m: int, goal: float) -> Line:
+    """`ask` after one new answer, by chains that go on, and by chains that start anew.
+
+    Quality: the information of what was chosen under another, longer run of the same posterior,
+    relative to what was chosen by chains that started anew; and that of random questions.
+    """
+    points, _ = gaussian_mixture(n, random_state=0)
+    answers = noisy_triplets(points, m + 1, noise=NOISE_OF_UPDATES, random_state=0)
+    asked, took = {}, {}
+    for warm in (False, True):
+        loop = tc.ActiveLoop(
+            tc.Posterior(2, progress=False),
+            start=answers[:-1],
+            k=ASKED,
+            random_share=0.0,
+            warm=warm,
+            random_state=0,
+        )
+        loop.ask()
+        loop.withdraw()
+        loop.tell(answers[-1:])
+        took[warm], found = timed(loop.ask)
+        asked[warm] = found.array
+    long = tc.Posterior(2, n_samples=2000, random_state=1, progress=False).fit(answers).ensemble_
+    blind = tc.suggest(answers, 100, "random", random_state=0).array
+
+    def told(rows: NDArray[np.int64]) -> float:
+        return float(np.mean(_slow(long, rows, "mutual_information")))
+
+    best = told(asked[False])
+    return Line(
+        f"ask after one answer more: {n} objects, {m} answers, Posterior(2)",
+        duration(took[True]),
+        f"≤ {goal:g} s",
+        took[True] <= goal,
+        quality_ours=(
+            f"chains that start anew took {duration(took[False])}, ×{took[False] / took[True]:.0f};"
+            f" information of the {ASKED} chosen {told(asked[True]) / best:.2f} of theirs, "
+            f"of random ones {told(blind) / best:.2f}"
+        ),
+    )

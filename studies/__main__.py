@@ -13,6 +13,7 @@ from studies import (
     active,
     calibration,
     choices,
+    chosen,
     coverage,
     dimension,
     human,
@@ -39,7 +40,12 @@ CHOICES = {
     "models": models.run,
     "published": published.run,
 }
-USES = {"abstain": abstain.run, "dimension": dimension.run, "active": active.run}
+USES = {
+    "abstain": abstain.run,
+    "dimension": dimension.run,
+    "active": active.run,
+    "chosen": chosen.run,
+}
 RUNS = {"kills": kills.run}
 STUDIES = UNCERTAINTIES | CHOICES | USES | RUNS
 TITLES = {

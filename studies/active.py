@@ -60,7 +60,8 @@ def learn(kind: str, way: str, repeat: int, start: int, batch: int, end: int) ->
     maker = Posterior(CKL(1 if kind == PEOPLE else 2), **DRAWS)
     strategy, capped = WAYS[way]
     cap = -(-2 * batch // (EGGS if kind == PEOPLE else N)) if capped else batch
-    options = {"strategy": strategy, "k": batch, "per_anchor": cap, "random_state": repeat}
+    options: dict[str, Any] = {"strategy": strategy, "k": batch, "per_anchor": cap}
+    options |= {"random_state": repeat, "random_share": 0.0, "warm": False}
     setup = _replay if kind == PEOPLE else _simulation
     loop = setup(maker, start, rng, options | QUIET)
     loop.run((end - start) // batch)

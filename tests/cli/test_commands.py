@@ -449,6 +449,22 @@ def test_suggest_writes_what_predict_and_pending_read(tercet, folder, ensemble):
     assert not set(first) & set(second)
 
 
+@pytest.mark.parametrize(
+    ("kind", "more"), [("odd_one_out", []), ("quadruplet", []), ("nearest", ["--shown", 3])]
+)
+def test_suggest_asks_every_kind_of_question(tercet, folder, ensemble, kind, more):
+    how = ["suggest", "map.npz", "--kind", kind, *more, "-k", 4, "--seed", 2]
+    code, out, _ = tercet(*how, "-o", "kind.csv")
+    assert code == 0
+    shown = 3 if more else None
+    expected = tc.suggest(ensemble, 4, kind=kind, n_shown=shown, random_state=2)
+    assert out.strip() == str(expected)
+    rows = [tuple(list(row.values())[:-1]) for row in table_of(folder / "kind.csv")]
+    assert rows == expected.names
+    again = table(tercet(*how, "--pending", "kind.csv", "--csv")[1])
+    assert not set(rows) & {tuple(list(row.values())[:-1]) for row in again}
+
+
 def test_random_questions_need_no_map(tercet, folder):
     how = ["suggest", "--strategy", "random", "-k", 6, "--seed", 3]
     names = [f"tone {i}" for i in range(OBJECTS)]
@@ -553,6 +569,8 @@ def test_datasets(tercet, folder):
         (["suggest", "map.npz", "-k", 10**6], "only 168"),
         (["suggest", "map.npz", "--strategy", "information_gain"], "--answers FILE"),
         (["suggest", "map.npz", "--leave-out", "2"], "give --answers FILE"),
+        (["suggest", "map.npz", "--shown", 3], "--shown is for --kind nearest"),
+        (["suggest", "map.npz", "--per-object", 2], "use --per-anchor, not --per-object"),
         (["suggest", "map.npz", "--objects", 9], "--objects is for questions without a map"),
         (["suggest", "map.npz", "--names", "few.csv"], "--names is for questions without a map"),
         (["suggest", "--answers", "answers.csv"], "informative questions need a map"),

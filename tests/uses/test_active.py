@@ -322,7 +322,7 @@ def test_random_questions_from_answers_repeat_none_of_them():
         (["a", "b"], "3 objects or more"),
         (["a", "b", "a"], "'a'"),
         (True, "two dimensions"),
-        (tc.Triplets([[0, 1, 2, 3]]), "does not support quadruplets"),
+        ([[0, 1, 2, 3]], "comparisons of one anchor"),
     ],
 )
 def test_random_questions_about_something_else(source, message):
@@ -485,7 +485,7 @@ def test_names_go_in_too():
         ({"n_draws": -1}, "n_draws must be a positive whole number"),
         ({"method": "mean"}, "method must be one of"),
         ({"method": "vote", "strategy": "random"}, "method is for strategy='uncertainty'"),
-        ({"candidates": [[0, 1, 2, 3]]}, "candidates must be comparisons of one anchor"),
+        ({"candidates": [[0, 1, 2, 3]]}, "candidates: they must be comparisons of one anchor"),
         ({"candidates": [[0, 1, 1]]}, "candidates: row 0"),
         ({"candidates": [[0, 1, N]]}, "candidates: row 0"),
         ({"candidates": [[0, 1]]}, "candidates: "),
@@ -682,9 +682,10 @@ def test_resampling_chosen_answers_is_warned_about():
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"who": 5}, "oracle must be a function"),
         ({"candidates": 5}, "candidates: comparisons must have two dimensions"),
-        ({"candidates": [[0, 1, 2, 3]]}, "candidates must be comparisons of one anchor"),
-        ({"start": [[0, 1, 2, 3]]}, "start has quadruplets"),
-        ({"start": tc.Triplets(EVERY[:2], screens=[1, 1])}, "screens with several answers"),
+        ({"candidates": [[0, 1, 2, 3]]}, "candidates: they must be comparisons of one anchor"),
+        ({"random_share": 1.5}, "random_share must be a share"),
+        ({"start": None}, "give start, names or n_objects"),
+        ({"names": NAMES}, "names are those of the answers in start"),
         ({"score": [[0, 1, 99]]}, "99"),
         ({"score": []}, "score has no answers"),
         ({"score": tc.Triplets(EVERY[:2], weights=[1.5, 1])}, "weights of score"),
@@ -712,7 +713,7 @@ def test_a_loop_checks_answers():
         loop.tell([1, -1])
     assert len(loop.pending) == 5
     short = loop_of(who=lambda asked: oracle(asked)[:2])
-    with pytest.raises(InputError, match=r"must answer every comparison.*got shape \(2, 3\)"):
+    with pytest.raises(InputError, match=r"must answer every question, 5 of them; got 2 answers"):
         short.step()
     assert len(short.pending) == 0
     stray = loop_of(who=lambda asked: np.roll(oracle(asked), 1, axis=1))

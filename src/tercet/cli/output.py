@@ -49,6 +49,8 @@ OPTIONS = {  # options of the command line whose names differ from the parameter
     "n_components": "dim",
     "n_chains": "chains",
     "per_anchor": "per-anchor",
+    "per_object": "per-object",
+    "n_shown": "shown",
     "n_objects": "objects",
     "n_jobs": "jobs",
     "random_state": "seed",
@@ -56,7 +58,8 @@ OPTIONS = {  # options of the command line whose names differ from the parameter
     "max_bytes": "max-size",
 }
 PARAMETER = re.compile(
-    r"(?<!-)\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup)"
+    r"(?<!-)\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup|"
+    r"per_object|n_shown)"
     r"\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )

@@ -145,6 +145,31 @@ def begin(
         return Begun(plan, entropy, target, sampler, begin_chains(sampler, rngs, checkpoint))
 
 
+def begin_where_ended(plan: Plan, answers: Answers, entropy: int, ended: Begun) -> Begun | None:
+    """Chains of Hamiltonian Monte Carlo that go on from others, which have ended.
+
+    None if those had other parameters.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of as many chains, or fewer.
+    answers : Triplets or Choices
+        Nearly the same answers, about the same objects.
+    entropy : int
+    ended : Begun
+    """
+    assert isinstance(ended.sampler, Hamiltonian)
+    with one_blas_thread():
+        target = build_target(plan, answers)
+        if not np.array_equal(target.learned, ended.target.learned):
+            return None
+        states = [run.state for run in ended.runs]
+        sampler = Hamiltonian(target, ended.sampler.modes, plan.warmup, plan.n_samples, states)
+        rngs, _ = _generators(plan, entropy)
+        return Begun(plan, entropy, target, sampler, begin_chains(sampler, rngs))
+
+
 def go_on(
     begun: Begun, n_jobs: int | None, progress: bool | None, sizes: Sizes | None = None
 ) -> Drawn:

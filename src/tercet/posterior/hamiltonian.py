@@ -10,6 +10,7 @@ one dimension objects block each other, so between trajectories some propose a h
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -243,16 +244,27 @@ def _retune(tuner: Array, probability: float) -> float:
 
 
 class Hamiltonian(NamedTuple):
-    """Hamiltonian Monte Carlo over shapes and eta = (log size, theta)."""
+    """Hamiltonian Monte Carlo over shapes and eta = (log size, theta).
+
+    Chains start near the modes or, if there are states, where other chains ended: those of the
+    posterior of nearly the same answers, whose metrics are kept.
+    """
 
     target: Target
     modes: Modes
     warmup: int
     n_samples: int
+    states: Sequence[ChainState] = ()  # one per chain
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """A third of the warm-up tunes the step, a third the metric, a third the step again."""
+        """A third of the warm-up tunes the step, a third the metric, a third the step again.
+
+        All of it tunes the step if the chains go on from others.
+        """
+        if self.states:
+            nothing, tuning = Phase(0, False), Phase(self.warmup, False)
+            return nothing, nothing, tuning, Phase(self.n_samples, True)
         third = self.warmup // 3
         return (
             Phase(self.warmup - 2 * third, False),
@@ -281,7 +293,10 @@ class Hamiltonian(NamedTuple):
             raise ValueError("a step that is not positive")
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-        """Start near the mode of chain k, with the metric of the modes."""
+        """Start near the mode of chain k, with the metric of the modes; or where another ended."""
+        if self.states:
+            position, adapted = self.states[k].position, self.states[k].adapted
+            return position | _untuned(float(position["step"])), adapted
         X, theta = jittered(self.modes, k, rng)
         freedom = (len(X) - 1.0) * X.shape[1]
         size = float(np.sqrt(np.sum(X**2) / freedom))

@@ -21,7 +21,7 @@ from tercet.estimators import Shepard
 from tercet.makers import LEARNED, Maker, Sizes, chain_sizes
 from tercet.models import ANY_PROBABILITY
 from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
-from tercet.posterior.draw import Begun, Drawn, Plan, begin, draw, go_on
+from tercet.posterior.draw import Begun, Drawn, Plan, begin, begin_where_ended, draw, go_on
 from tercet.posterior.priors import (
     SIDES,
     DistancePrior,
@@ -210,14 +210,48 @@ class Posterior(Maker):
             drawn = draw(plan, answers, entropy, self.n_jobs, self.progress, checkpoint)
         return self._keep(settled, plan, drawn, answers, entropy)
 
-    def _begin_quietly(self, answers: Answers, sizes: Sizes) -> Begun:
-        """Fit with the first draws of some of the chains, which `_fit_quietly` can continue."""
+    def _begin_quietly(self, answers: Answers, sizes: Sizes | None = None) -> Begun:
+        """Fit with the first draws of some of the chains, which `_fit_quietly` can continue.
+
+        All draws of all chains by default.
+        """
         settled = self.settle(answers)
         plan = settled._plan_for(answers)
+        sizes = Sizes(plan.n_samples, plan.n_chains) if sizes is None else sizes
         _need_room_for(plan.beginning(sizes), answers.n_objects)
         begun = begin(plan, answers, entropy_of(self.random_state), self.n_jobs)
         drawn = go_on(begun, self.n_jobs, self.progress, sizes)
         self._keep(settled, plan.beginning(sizes), drawn, answers, begun.entropy)
+        return begun
+
+    def _update_quietly(
+        self, answers: Answers, ended: Begun, n_draws: int, warmup: int
+    ) -> Begun | None:
+        """Fit by chains that go on from others, those of nearly the same answers.
+
+        Parameters
+        ----------
+        answers : Triplets or Choices
+            About the same objects.
+        ended : Begun
+        n_draws : int
+            Of all chains together, at most.
+        warmup : int
+            Draws of each chain that are discarded.
+
+        Returns
+        -------
+        Begun or None
+            None if other parameters are learned now, so that nothing was fitted.
+        """
+        settled = self.settle(answers)
+        plan = settled._plan_for(answers)
+        n_chains = min(plan.n_chains, ended.plan.n_chains)
+        plan = plan.beginning(Sizes(-(-n_draws // n_chains), n_chains))._replace(warmup=warmup)
+        begun = begin_where_ended(plan, answers, entropy_of(self.random_state), ended)
+        if begun is not None:
+            drawn = go_on(begun, self.n_jobs, self.progress)
+            self._keep(settled, plan, drawn, answers, begun.entropy)
         return begun
 
     def _keep(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.answers.triplets import Triplets, as_triplets
+from tercet.answers.choices import Choices
+from tercet.answers.either import Answers
+from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import is_count
@@ -21,6 +23,7 @@ from tercet.posterior import Posterior
 from tercet.running.provenance import seed_for
 from tercet.running.threads import in_order
 from tercet.uncertainty import check_method
+from tercet.uses.active.question_kinds import Kind
 from tercet.uses.active.scores import Score
 
 TIES, POOL = range(2)  # purpose of random numbers: first word of the key that spawns a seed
@@ -158,11 +161,11 @@ def _best(scores: Floats, numbers: Index, k: int, seed: NDArray[np.uint64]) -> t
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         kept = np.flatnonzero(scores >= least)
         scores, numbers = scores[kept], numbers[kept]
-    order = np.lexsort((_scrambled(numbers, seed), -scores))[:k]
+    order = np.lexsort((scrambled(numbers, seed), -scores))[:k]
     return scores[order], numbers[order]
 
 
-def _scrambled(numbers: Index, seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def scrambled(numbers: Index, seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Hashes of numbers: the mixing steps of SplitMix64 (Steele et al. 2014), a bijection."""
     mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + seed
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -192,14 +195,38 @@ def default_strategy(model: Model | None, method: str | None) -> str:
     return "mutual_information" if known else "uncertainty"
 
 
-def check_options(k: int, strategy: str, per_anchor: int | None, method: str | None) -> None:
+def check_options(
+    kind: Kind,
+    k: int,
+    strategy: str,
+    per_anchor: int | None,
+    per_object: int | None,
+    method: str | None,
+) -> None:
     """Raise unless these options of `suggest` are valid."""
     if strategy not in STRATEGIES:
         known = ", ".join(map(repr, STRATEGIES))
         raise InputError(f"strategy must be one of {known}, got {strategy!r}.")
     check_count("k", k)
-    if per_anchor is not None:
-        check_count("per_anchor", per_anchor)
+    for name, limit, needed in (
+        ("per_anchor", per_anchor, kind.has_anchor),
+        ("per_object", per_object, not kind.has_anchor),
+    ):
+        if limit is not None:
+            check_count(name, limit)
+            if not needed:
+                other = "per_anchor" if kind.has_anchor else "per_object"
+                with_it = "an anchor" if kind.has_anchor else "no anchor"
+                raise InputError(f"kind={kind.name!r} has {with_it}: use {other}, not {name}.")
+    if strategy == "information_gain" and kind.name != "triplet":
+        raise InputError(
+            "strategy='information_gain' is about the anchor of a triplet; use "
+            f"'mutual_information' for kind={kind.name!r}."
+        )
+    if method is not None and kind.name != "triplet":
+        raise InputError(
+            f"method is for triplets; for kind={kind.name!r} the draws vote. Leave it out."
+        )
     if method is not None:
         check_method(method)
         if strategy != "uncertainty":
@@ -212,7 +239,7 @@ def check_count(name: str, value: int) -> None:
         raise InputError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def read_objects(given: Any, strategy: str | None) -> Triplets:
+def read_objects(given: Any, strategy: str | None, kind: Kind) -> Answers:
     """The objects that questions are about, with the answers so far, if any.
 
     The objects are those of an ensemble; for random questions also those of answers, a list of
@@ -230,7 +257,9 @@ def read_objects(given: Any, strategy: str | None) -> Triplets:
         return without_answers(int(given), None)
     if isinstance(given, Sequence) and all(isinstance(each, str) for each in given):
         return without_answers(len(given), given)
-    return given if isinstance(given, Triplets) else as_triplets(given)
+    if isinstance(given, Triplets | Choices):
+        return given
+    return kind.first_answers(given)
 
 
 def without_answers(count: int, names: Sequence[str] | None) -> Triplets:
@@ -255,37 +284,24 @@ def check_ensemble(ensemble: Ensemble, strategy: str) -> None:
             ) from error
 
 
-def read_comparisons(objects: Triplets, given: Any, what: str) -> Index:
-    """Comparisons (m, 3) of the objects, by number or by name."""
-    if given is None or (isinstance(given, Sized) and len(given) == 0):
-        return np.empty((0, 3), dtype=np.int64)
-    try:
-        rows = objects.encode(given)
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from error
-    if rows.shape[1] != 3:
-        raise InputError(
-            f"{what} must be comparisons of one anchor with two others, three columns; suggest "
-            "does not support quadruplets."
-        )
-    return rows
-
-
-def check_left(questions: Candidates, k: int, per_anchor: int | None, repeats: bool) -> None:
-    """Raise unless there are k comparisons left to choose from."""
-    left = questions.left
-    free = int(left.sum())
+def check_left(kind: Kind, k: int, free: int, offered: int | None, repeats: bool) -> None:
+    """Raise unless there are k questions left to choose from."""
     if k > free:
-        of = "all comparisons" if questions.offered is None else f"{len(questions.offered)} offered"
+        of = f"all {kind.word}" if offered is None else f"{offered} offered"
         raise InputError(
-            f"{k} comparisons were requested, but of {of} only {free} are "
+            f"{k} {kind.word} were requested, but of {of} only {free} are "
             + ("not " if repeats else "neither answered nor ")
             + "pending; request fewer"
             + (", or offer others." if repeats else ", offer others, or use repeats=True.")
         )
-    if per_anchor is not None and k > (most := int(np.minimum(left, per_anchor).sum())):
+
+
+def check_cap(kind: Kind, k: int, most: int, cap: int) -> None:
+    """Raise unless the limit for each anchor or object allows k questions."""
+    if k > most:
+        name = "per_anchor" if kind.has_anchor else "per_object"
         raise InputError(
-            f"{k} comparisons were requested, but per_anchor={per_anchor} allows only {most}; "
+            f"{k} {kind.word} were requested, but {name}={cap} allows only {most}; "
             "raise it, or request fewer."
         )
 
@@ -306,16 +322,3 @@ def settle_strategy(maker: Posterior | Bootstrap, strategy: str | None, method: 
             "strategy='uncertainty'."
         )
     return strategy
-
-
-def check_start(start: Any, n_objects: int | None) -> Triplets:
-    """The answers that a loop starts from, checked."""
-    triplets = as_triplets(start, n_objects)
-    if triplets.is_quadruplets:
-        raise InputError("an ActiveLoop asks about triplets, and start has quadruplets.")
-    if triplets.shares_screens:
-        raise InputError(
-            "start has screens with several answers, which are one choice, and new answers have "
-            "no screens; keep one comparison per screen."
-        )
-    return triplets

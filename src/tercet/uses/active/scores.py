@@ -13,16 +13,24 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.arrays import Floats, Index
-from tercet.compiled import inline_sums, jit_sums, log, softplus
+from tercet.compiled import exp, inline_sums, jit, jit_sums, log, softplus
 from tercet.ensemble import Ensemble
 from tercet.models import Model
 from tercet.running.memory import need_memory
 from tercet.running.threads import in_order
-from tercet.uncertainty import constants_by_draw, pairwise_probability, triplet_probability
+from tercet.uncertainty import (
+    constants_by_draw,
+    distances,
+    pairwise_probability,
+    triplet_probability,
+)
+from tercet.uses.active.question_kinds import Kind
 
 Score = Callable[[int, Index, Index], Floats]  # of an anchor and two lists (m,) of objects: (m,)
+RowScore = Callable[[Index], Floats]  # of questions (m, w): (m,)
 
 BIT = np.log(2.0)
+LARGEST_TABLE = 2**25  # numbers, up to which those of all pairs are computed once
 DIGITS = 12  # decimals of bits; smaller differences are ties
 BLOCK = 512  # pairs of objects per task
 
@@ -203,7 +211,135 @@ def _places(u: Floats, rows: Index, weights: Floats, keep: float) -> Floats:
     return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
+# --- questions of any kind --------------------------------------------------------------------
+
+
+def choice_information(ensemble: Ensemble, kind: Kind) -> RowScore:
+    """Expected information about which draw is true, in bits: H(mean of p) − mean of H(p).
+
+    H is the entropy of all outcomes, p their probabilities: one of the alternatives is chosen, with
+    odds that are proportional to their similarities, or by a lapse any of them. Of several chosen
+    ones this is the information of the first.
+    """
+    answers = predict_answers(ensemble)
+    keep = np.ascontiguousarray(np.broadcast_to(answers.keep, len(ensemble)))
+
+    def score(u: Floats, places: Index) -> Floats:
+        out = np.empty(len(places))
+        _choice_information(u, keep, places, out)
+        return out.round(DIGITS)
+
+    return _by_pairs(ensemble, kind, lambda pairs: _similarities(answers, pairs), score)
+
+
+def dissent(ensemble: Ensemble, kind: Kind) -> RowScore:
+    """Share of the draws in which another pair is the nearest than in most draws."""
+    ensemble.distances([[0, 1]])  # aligns the draws before threads need it
+
+    def score(lengths: Floats, places: Index) -> Floats:
+        out = np.empty(len(places))
+        _dissent(lengths, places, out)
+        return out.round(DIGITS)
+
+    return _by_pairs(
+        ensemble, kind, lambda pairs: np.ascontiguousarray(ensemble.distances(pairs).T), score
+    )
+
+
+def _by_pairs(
+    ensemble: Ensemble,
+    kind: Kind,
+    table: Callable[[Index], Floats],
+    score: Callable[[Floats, Index], Floats],
+) -> RowScore:
+    """Score questions by a table (E, S) of all pairs or, if that is too large, of those needed."""
+    n = ensemble.n_objects
+    first, second = kind.alternatives.T
+    every = None
+    if n * (n - 1) // 2 * len(ensemble) <= LARGEST_TABLE:
+        every = table(np.column_stack(np.triu_indices(n, 1)))
+
+    def of_rows(rows: Index) -> Floats:
+        low = np.minimum(rows[:, first], rows[:, second])
+        high = np.maximum(rows[:, first], rows[:, second])
+        if every is not None:
+            return score(every, low * n - low * (low + 3) // 2 + high - 1)
+        codes, places = np.unique(low * n + high, return_inverse=True)
+        return score(table(np.column_stack(np.divmod(codes, n))), places.reshape(low.shape))
+
+    return of_rows
+
+
+def _similarities(answers: Answers, pairs: Index) -> Floats:
+    """Log-similarities (E, S) of pairs in each draw, up to a constant."""
+    i, j = pairs.T
+    if answers.squared is None:
+        columns = answers.points.transpose(1, 2, 0)
+        squared = distances(columns, pairs, squared=True)
+    else:
+        squared = answers.squared[:, i, j]
+    similarity = type(answers.model).similarity
+    assert similarity is not None
+    table, unused = np.empty((len(squared), len(pairs))), np.empty(len(pairs))
+    constants = np.broadcast_to(answers.constants, (len(squared), 2))
+    for s, (p, q) in enumerate(constants):
+        similarity(p, q, np.ascontiguousarray(squared[s]), table[s], unused)
+    return np.ascontiguousarray(table.T)
+
+
 # --- compiled ---------------------------------------------------------------------------------
+
+
+@jit_sums
+def _choice_information(u: Floats, keep: Floats, places: Index, out: Floats) -> None:
+    """Bits of choices among alternatives, rows of u (E, S) at these places (m, A)."""
+    count, size = places.shape[1], u.shape[1]
+    strength, total = np.empty((count, size)), np.empty(size)
+    for t in range(len(places)):
+        for s in range(size):
+            most = u[places[t, 0], s]
+            for i in range(1, count):
+                most = max(most, u[places[t, i], s])
+            total[s] = most
+        for i in range(count):
+            own = u[places[t, i]]
+            for s in range(size):
+                strength[i, s] = exp(own[s] - total[s])
+        for s in range(size):
+            sum_of = 0.0
+            for i in range(count):
+                sum_of += strength[i, s]
+            total[s] = keep[s] / sum_of
+        told, noise = 0.0, 0.0
+        for i in range(count):
+            mean = 0.0
+            for s in range(size):
+                p = strength[i, s] * total[s] + (1.0 - keep[s]) / count
+                mean += p
+                noise -= p * log(max(p, 1e-300))
+            mean /= size
+            told -= mean * log(max(mean, 1e-300))
+        out[t] = max(told - noise / size, 0.0) / BIT
+
+
+@jit
+def _dissent(lengths: Floats, places: Index, out: Floats) -> None:
+    """One minus the share of draws in which the most frequent of the nearest pairs is nearest."""
+    count, size = places.shape[1], lengths.shape[1]
+    for t in range(len(places)):
+        votes = np.zeros(count)
+        for s in range(size):
+            least, ties = np.inf, 0
+            for i in range(count):
+                length = lengths[places[t, i], s]
+                if length < least:
+                    least, ties = length, 1
+                elif length == least:
+                    ties += 1
+            for i in range(count):
+                if lengths[places[t, i], s] == least:
+                    votes[i] += 1.0 / ties
+        out[t] = 1.0 - votes.max() / size
 
 
 @inline_sums
