@@ -455,7 +455,7 @@ def model_of_a_map(answers: Answers, n_components: int) -> Shepard:
         part = answers[np.sort(rows)]
     learned = tuple(name for name in LEARNED if name != "lapse")
     maker = Posterior(Shepard(n_components), learn=learned, progress=False, **_SHORT)
-    plan = maker._plan()
+    plan = maker._plan_for(part)
     _need_room_for(plan, part.n_objects)
     drawn = draw(plan, part, entropy_of(maker.random_state), maker.n_jobs, False).parameters
     gamma, tail, variance = (

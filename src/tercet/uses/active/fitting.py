@@ -74,7 +74,7 @@ def fit_again(
 
 def _goes_on(maker: Posterior, answers: Answers) -> bool:
     """Whether the chains of this posterior can go on from others."""
-    plan = maker.settle(len(answers))._plan()
+    plan = maker.settle(answers)._plan()
     return plan.sampler == "hmc" and plan.device == "cpu" and maker.checkpoint is None
 
 
