@@ -419,7 +419,10 @@ def test_a_loss_has_no_posterior(estimator):
         ({"warmup": "some"}, "'warmup' .* a whole number from 0, got 'some'"),
         ({"sampler": "nuts"}, "'sampler' .* one of 'hmc', 'elliptical_slice', 'laplace', got"),
         ({"start": "random"}, "'start' .* 'mode', 'likelihood', 'likelihood_as_found', got 'ran"),
-        ({"learn": ["noise"]}, "learn must be among 'lapse' for STEModel, got 'noise'"),
+        (
+            {"learn": ["noise"]},
+            "learn must be among 'lapse', 'tie', 'bias' for STEModel, got 'noise'",
+        ),
         ({"learn": ["lapse"], "sampler": "laplace"}, "needs sampler='hmc', not 'laplace'"),
         ({"learn": ["lapse"], "prior": tc.DistancePrior(1.0)}, "needs sampler='hmc'"),
         ({"prior": 15.0}, "prior must be a NormalPrior or a DistancePrior, got 15"),
