@@ -272,12 +272,15 @@ def warm_loop(**options):
 
 
 @pytest.mark.slow
-def test_chains_go_on_after_a_few_answers():
+@pytest.mark.parametrize("by_weight", [True, False])
+def test_the_posterior_after_a_few_answers_is_that_of_new_chains(by_weight, monkeypatch):
+    if not by_weight:
+        monkeypatch.setattr(fitting, "EFFECTIVE", np.inf)
     loop = warm_loop(random_state=3)
     loop.tell(loop.ask(2).array)
-    assert len(loop.ensemble_) == fitting.DRAWS
-    state = loop._fitted.chains
-    assert state.plan.warmup == fitting.WARMUP
+    assert len(loop.ensemble_) == (600 if by_weight else fitting.DRAWS)
+    if not by_weight:
+        assert loop._fitted.chains.plan.warmup == fitting.WARMUP
     cold = warm_loop(random_state=3, warm=False)
     cold.tell(cold.ask(2).array)
     assert len(cold.ensemble_) == 600
@@ -292,8 +295,43 @@ def test_chains_go_on_after_a_few_answers():
 
 
 @pytest.mark.slow
-def test_chains_that_went_on_choose_as_well():
+def test_draws_are_weighted_by_the_answers_since():
+    loop = warm_loop(random_state=2)
+    before = loop.ensemble_
+    new = start(200, "triplet")[:3]
+    loop.tell(new)
+    weight = np.exp(before.log_likelihood(new).sum(axis=1))
+    weight /= weight.sum()
+    found = loop.ensemble_
+    expected = weight @ before.distances()
+    error = before.distances().std(axis=0) / np.sqrt(len(before))
+    assert (np.abs(found.distances().mean(axis=0) - expected) < error).all()
+    times = (found.draws[:, None] == before.draws).all(axis=(2, 3)).sum(axis=0)
+    assert np.abs(times - len(before) * weight).max() <= 1.0
+    loop.tell(new)  # from the same draws, with all answers since
+    weight = weight**2 / np.sum(weight**2)
+    times = (loop.ensemble_.draws[:, None] == before.draws).all(axis=(2, 3)).sum(axis=0)
+    assert np.abs(times - len(before) * weight).max() <= 1.0
+
+
+@pytest.mark.slow
+def test_a_tie_that_is_new_needs_new_chains():
+    loop = loop_of("odd_one_out", MAKER, start=start(120, "odd_one_out"), random_state=2)
+    before = len(loop.answers)
+    assert "tie" not in loop.ensemble_.parameters
+    loop.tell(
+        tc.Choices.odd_one_out([[0, 1, 2], [1, 2, 4]], n_objects=N, cannot_tell=[True, False])
+    )
+    assert len(loop.answers) == before + 2
+    assert (loop.ensemble_.parameters["tie"] > 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_weight", [True, False])
+def test_warm_loops_choose_as_well(by_weight, monkeypatch):
     """By the information, under a long run, of what is chosen; random questions tell less."""
+    if not by_weight:
+        monkeypatch.setattr(fitting, "EFFECTIVE", np.inf)
     loop = warm_loop(random_state=4, random_share=0.0)
     loop.tell(loop.ask(3).array)
     warm = loop.ask(10).array
@@ -310,7 +348,9 @@ def test_chains_that_went_on_choose_as_well():
 
 
 @pytest.mark.slow
-def test_updates_have_the_same_bits_and_go_on_alike():
+@pytest.mark.parametrize("effective", [0.5, np.inf])
+def test_updates_have_the_same_bits_and_go_on_alike(effective, monkeypatch):
+    monkeypatch.setattr(fitting, "EFFECTIVE", effective)
     loops = [warm_loop(random_state=5, who=people("triplet"), k=4) for _ in range(2)]
     loops[0].run(3)
     for _ in range(3):
@@ -324,6 +364,7 @@ def test_updates_have_the_same_bits_and_go_on_alike():
 
 @pytest.mark.slow
 def test_chains_start_anew_when_much_has_changed(monkeypatch):
+    monkeypatch.setattr(fitting, "EFFECTIVE", np.inf)
     loop = warm_loop(random_state=6)
     assert len(loop.ensemble_) == 600
     loop.tell(start(200, "triplet")[:10])
