@@ -316,7 +316,7 @@ def test_draws_are_weighted_by_the_answers_since():
 
 @pytest.mark.slow
 def test_a_tie_that_is_new_needs_new_chains():
-    loop = loop_of("odd_one_out", MAKER, start=start(120, "odd_one_out"), random_state=2)
+    loop = loop_of("odd_one_out", MAKER, start=start(60, "odd_one_out"), random_state=2)
     before = len(loop.answers)
     assert "tie" not in loop.ensemble_.parameters
     loop.tell(
