@@ -12,6 +12,7 @@ import numpy as np
 from tercet.answers import choices as of_choices
 from tercet.answers import triplets as of_triplets
 from tercet.answers.choices import Choices
+from tercet.answers.grouping import join
 from tercet.answers.making import allow_ties, forbid_ties
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats, Index
@@ -21,8 +22,10 @@ from tercet.text import closest
 __all__ = [
     "Answers",
     "about_choices",
+    "as_ties",
     "asked_with_ties",
     "chance_of",
+    "join_ties",
     "match_objects",
     "rearranged",
     "split_of",
@@ -77,6 +80,20 @@ def asked_with_ties(choices: Choices, *, allowed: bool) -> Choices:
     chosen, kinds = np.maximum(choices.n_chosen, 1), forbid_ties(choices.kinds)
     kinds = allow_ties(kinds, chosen) if allowed else kinds
     return of_choices.restore(choices._fields._replace(kinds=kinds, n_chosen=chosen))
+
+
+def as_ties(choices: Choices) -> Choices:
+    """The same choices of one alternative, if the observer could not tell in any of them."""
+    nothing = np.zeros(len(choices), dtype=np.int64)
+    kinds = allow_ties(choices.kinds, choices.n_chosen)
+    return of_choices.restore(choices._fields._replace(kinds=kinds, n_chosen=nothing))
+
+
+def join_ties(told: Choices, ties: Choices) -> Choices:
+    """All choices; "cannot tell" was an answer to all of one alternative."""
+    fields = join([told._fields, ties._fields])
+    kinds = allow_ties(fields.kinds, fields.n_chosen)
+    return of_choices.restore(fields._replace(kinds=kinds))
 
 
 def rearranged(choices: Choices, order: Index, chosen: Index) -> Choices:

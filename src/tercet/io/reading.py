@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from tercet.answers.checks import label_observers, match_observers
 from tercet.answers.choices import Choices, as_answers
 from tercet.answers.choices import restore as restore_choices
-from tercet.answers.either import Answers
+from tercet.answers.either import Answers, join_ties
 from tercet.answers.positions import side_bias
 from tercet.answers.triplets import Triplets, restore
-from tercet.answers.undecided import join_ties
 from tercet.arrays import Index
 from tercet.errors import DataWarning, InputError, list_places
 from tercet.io.inputfile import InputFile

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tercet.answers.checks import check, placed, settle_observers
 from tercet.answers.choices import Choices
+from tercet.answers.either import as_ties
 from tercet.answers.titles import COLUMNS, TIME_WORDS, find_times, time_unit
 from tercet.answers.triplets import restore
-from tercet.answers.undecided import as_ties
 from tercet.arrays import Bools, Index
 from tercet.errors import InputError
 from tercet.io.cells import Cells, Codes
