@@ -584,7 +584,7 @@ def test_a_side_bias_is_reported_with_what_to_do():
     found = check_answers(sided(bias=0.4), random_state=0)
     assert found.side_bias.found
     (said,) = (each for each in found.warnings() if each.startswith("Side bias:"))
-    assert "Learn it with the map" in said
+    assert "learns it with the map" in said
     assert f"{found.side_bias.positions[0].share:.1%}".replace("%", " %") in said
     written = json.loads(json.dumps(found.as_dict()))
     assert written["side_bias"]["positions"][0]["position"] == 0

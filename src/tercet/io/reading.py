@@ -153,8 +153,8 @@ class Reading:
         count = 0 if self.ties is None else self.ties.n_answers
         what = "answer says" if count == 1 else "answers say"
         return (
-            f"{count} more {what} that the observer could not tell; single comparisons leave "
-            f"{'it' if count == 1 else 'them'} out"
+            f"{count} more {what} that the observer could not tell; maps use "
+            f"{'it' if count == 1 else 'them'}, single comparisons do not"
         )
 
     def by_labels(self) -> Reading:

@@ -35,9 +35,9 @@ def warn_about_positions(bias: SideBias, serial: SerialDependence) -> list[str]:
     said = []
     if bias.found:
         said.append(
-            f"Side bias: {_chosen(bias)}. Learn it with the map: add bias to the parameters that "
-            'are learned (in Python: learn=("gamma", "tail", "lapse", "bias")). If positions were '
-            "not random, it may be the objects that were shown there."
+            f"Side bias: {_chosen(bias)}. A posterior of the recommended model learns it with the "
+            "map; with another model, add bias to what is learned. If positions were not random, "
+            "it may be the objects that were shown there."
         )
     if named := [each for each in bias.observers if each.found]:
         who = listing([each.observer for each in named], range(len(named)))
