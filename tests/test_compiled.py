@@ -20,7 +20,7 @@ from tercet import compiled
 from tercet.models import CKLModel, TSTEModel
 
 PACKAGE = Path(tercet.__file__).parent
-HASHED = ("compiled.py", "models", "engine", "uncertainty.py", "posterior", "uses")
+HASHED = ("compiled.py", "kinds.py", "models", "engine", "uncertainty.py", "posterior", "uses")
 
 
 @numba.njit(nogil=True)

@@ -54,7 +54,7 @@ def test_screens_of_several_kinds(tmp_path, capsys):
     files = ["-o", str(out), "--plot", str(picture)]
     assert main(["plan", "--objects", "8", *kinds, *SMALL, *files]) == 0
     text = capsys.readouterr().out
-    assert re.search(r"two people agree in 74 % of such questions\s+\(odd one out\)", text)
+    assert re.search(r"two people agree in 74 % of such\s+questions\s+\(odd one out\)", text)
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert [(row["question"], row["answers"]) for row in rows] == [
         ("odd one out", "30"),
