@@ -16,7 +16,7 @@ from tests.statistical import test_samplers as known
 import tercet as tc
 from tercet.accelerator import solver as solver_module
 from tercet.accelerator import target as target_module
-from tercet.accelerator.device import PLATFORM, computing_on, find_device
+from tercet.accelerator.device import computing_on, find_device
 from tercet.accelerator.forms import Loss, value_and_gradient
 from tercet.accelerator.lists import Group, loss_and_slopes, parts_of, work_of
 from tercet.accelerator.solver import OnDevice, load_batch
@@ -33,7 +33,7 @@ from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.priors import NormalPrior, check_learn
 from tercet.simulate import choices_from_model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled_quickly", "an_accelerator")]
 
 N = 9
 GROUPS = [
@@ -61,22 +61,6 @@ CASES = [
     (CKLModel(), ("lapse", "exponent", "mu")),
     (ShepardModel(), ("lapse", "gamma", "tail")),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _an_accelerator(monkeypatch):
-    if jax.default_backend() == "cpu":
-        monkeypatch.setenv(PLATFORM, "cpu")
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_quickly():
-    """Compiling takes longer than computing here."""
-    jax.config.update("jax_disable_most_optimizations", jax.default_backend() == "cpu")
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def of_every_kind(comparisons=True, weighted=True, each=6):

@@ -16,7 +16,7 @@ from tests.statistical import test_samplers as known
 
 import tercet as tc
 from tercet.accelerator import solver as solver_module
-from tercet.accelerator.device import PLATFORM, computing_on, find_device
+from tercet.accelerator.device import computing_on, find_device
 from tercet.accelerator.lists import Group, loss_and_slopes, parts_of
 from tercet.accelerator.solver import load_batch
 from tercet.accelerator.target import energies, gradients
@@ -30,26 +30,10 @@ from tercet.posterior.draw import Plan, build_target, convert
 from tercet.posterior.priors import NormalPrior, check_learn, learn_from
 from tercet.simulate import choices_from_model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled_quickly", "an_accelerator")]
 
 N = 7
 GROUPS = [(ONE_OR_TIE, 1, 2), (ONE_OR_TIE, 0, 5), (FARTHEST_OR_TIE, 0, 2), (FARTHEST_OR_TIE, 1, 5)]
-
-
-@pytest.fixture(autouse=True)
-def _an_accelerator(monkeypatch):
-    if jax.default_backend() == "cpu":
-        monkeypatch.setenv(PLATFORM, "cpu")
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_quickly():
-    """Compiling takes longer than computing here."""
-    jax.config.update("jax_disable_most_optimizations", jax.default_backend() == "cpu")
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def answers(shown=True, each=8):

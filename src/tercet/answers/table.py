@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -17,7 +18,7 @@ FieldsT = TypeVar("FieldsT", bound=NamedTuple)
 _NUMBERS_A_VOTE = 4  # in memory at once, roughly, if votes are repeated
 
 
-class AnswerTable:
+class AnswerTable(ABC):
     """Rows of answers about the same objects, which cannot be changed."""
 
     __slots__ = ("_fields",)
@@ -72,11 +73,13 @@ class AnswerTable:
         rows = np.arange(len(self))
         return rows if self.votes is None else np.repeat(rows, self.votes)
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """Number of rows."""
 
+    @abstractmethod
     def __getitem__(self, key: Any) -> Any:
-        raise NotImplementedError
+        """Some of the rows."""
 
     def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
