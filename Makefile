@@ -49,6 +49,7 @@ study: setup           ## slow statistical studies: are the uncertainties true, 
 	$(RUN) -m studies calibration coverage recommended human sbc --out docs/calibration.md
 	$(RUN) -m studies choices ties models published --out docs/choices.md
 	$(RUN) -m studies abstain dimension active --out docs/uses.md
+	$(RUN) -m studies convergence music sparse --out docs/convergence.md
 	$(RUN) -m studies kills
 	$(RUN) -m benchmarks line
 

@@ -71,7 +71,7 @@ def on_the_accelerator(answers: tc.Triplets, dtype: str, options: argparse.Names
     target, rngs = build_target(plan, answers), np.random.default_rng(0).spawn(SUPERCHAINS)
     hill = find_modes(target, plan.model, np.empty(0), D, rngs)
     starts = np.array([jittered(hill, k, rng)[0] for k, rng in enumerate(rngs)])
-    form, data = convert(target, D, dtype)
+    form, data = convert(target, D, dtype, relocating=True)
     X, theta = starts[np.arange(options.chains) % SUPERCHAINS], np.empty((options.chains, 0))
     print(f"\n{dtype}: {_microseconds(form, data, X):.1f} µs per gradient of all chains")
     for seed in range(options.repeats + 1):

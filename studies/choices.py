@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist
 
 from studies.cells import Cell, Result, collect
 from studies.methods import QUIET, Maker
-from studies.recommended import coverage, in_percent
+from studies.recommended import COVERED, coverage, in_percent
 from studies.report import Goal, Section, Table
 from studies.setting import Setting
 from tercet import simulate
@@ -29,7 +29,6 @@ D, N = 2, 12
 EXPONENT, MU = 4.0, 0.05  # of people: odds of a pair ∝ 1/(μ + d^β)
 WORLDS, QUICK_WORLDS = 100, 4
 SOME, REFERENCES, QUICK_REFERENCES = 40, 6, 1  # worlds of other makers, and of the sampler
-COVERED = (0.93, 0.97)
 SHORT: dict[str, Any] = {"n_samples": 400, "n_chains": 2}
 PEOPLE = CKL(D, exponent=EXPONENT, mu=MU)
 
@@ -76,7 +75,7 @@ def cover(kind: str, maker: str, number: int) -> Result:
         if maker == SPLIT:
             answers = Triplets(choices.triplets().array, n_objects=N)
         drawn = MAKERS[maker](number).fit(answers).ensemble_.distances()
-    return coverage(drawn, points)
+    return coverage(drawn, pdist(points))
 
 
 # --- an independent sampler: plain NumPy, one object at a time ----------------------------------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from studies.answers import part
 from studies.cells import Cell, Result, collect
-from studies.methods import health, posterior
+from studies.methods import ENOUGH_ESS, ESS_A_CHAIN, R_HAT, health, is_suspect, posterior
 from studies.report import Goal, Section, Table, short, with_error
 from studies.setting import Setting
 from tercet.answers.triplets import Triplets
@@ -19,7 +19,7 @@ from tercet.embedder import Embedder
 from tercet.estimators import CKL, STE, TSTE
 from tercet.metrics import log_loss, squared_distances
 
-VERSION = 3  # raise it when changes in tercet affect what is measured here
+VERSION = 4  # raise it when changes in tercet affect what is measured here
 SIZES = (500, 2000, 4000)
 REPEATS, QUICK_REPEATS = 3, 2
 FOLDS = 5
@@ -187,19 +187,24 @@ def _difference(values: NDArray[np.float64]) -> str:
 
 
 def _about(results: dict[tuple[str, int, Method], list[Result]]) -> list[str]:
-    about = [(key, r["about"]) for key, group in results.items() for r in group if "about" in r]
-    chains = [(key, found) for key, found in about if "r_hat" in found]
+    done = [(key, r) for key, group in results.items() for r in group if "about" in r]
+    chains = [(key, r) for key, r in done if "r_hat" in r["about"]]
     warned = [
-        f"{people}, {size}, {method.title} (R-hat {found['r_hat'] or np.nan:.2f})"
-        for (people, size, method), found in chains
-        if found["problems"]
+        f"{people}, {size}, {method.title} (R-hat {r['about']['r_hat'] or np.nan:.2f})"
+        for (people, size, method), r in chains
+        if is_suspect(r["about"])
     ]
-    chosen = [found["variance"] for _, found in about if "variance" in found]
+    told = sum("ConvergenceWarning" in r["warned"] for _, r in chains)
+    restarted = sum(bool(r["about"].get("dropped")) for _, r in chains)
+    chosen = [r["about"]["variance"] for _, r in done if "variance" in r["about"]]
     edge = sum(v in (VARIANCES[0], VARIANCES[-1]) for v in chosen)
     return [
         f"{len(warned)} of {len(chains)} posteriors warned that they did not converge"
         + (f", such as {'; '.join(warned[:NAMED])}" if warned else "")
-        + ".",
+        + f". Counted are an R-hat of {R_HAT:g} or more, an effective sample size below "
+        f"{ESS_A_CHAIN} a chain (at most {ENOUGH_ESS}), and more than one divergent transition "
+        f"in a hundred. `fit` itself gave a ConvergenceWarning in {told}; in {restarted}, chains "
+        "were restarted from a better mode.",
         "The best plug-in and the best posterior are those with the lowest log-loss on the "
         f"held-out answers, of {len(LEARNED)} posteriors and {len(MODELS)} plug-ins.",
         f"Cross-validation chose the first or last variance of the grid in {edge} of "

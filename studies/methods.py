@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from tercet.answers.either import Answers, weights_of
+from tercet.arrays import Index
 from tercet.bootstrap import Bootstrap
 from tercet.embedder import Embedder
+from tercet.ensemble import Ensemble
 from tercet.estimators import CKL, STE
+from tercet.held_out import held_out
+from tercet.metrics import tabulate_confidence
 from tercet.posterior import Posterior
 
 Maker: TypeAlias = Bootstrap | Posterior
@@ -50,3 +57,32 @@ def health(maker: Maker) -> dict[str, Any]:
     if diagnostics is None:
         return {"counts": maker.ensemble_.provenance.get("counts")}
     return diagnostics.describe() | {"problems": diagnostics.problems}
+
+
+# The limits by which all versions of the pages count, whatever tercet's own become.
+R_HAT, ESS_A_CHAIN, ENOUGH_ESS, DIVERGENT = 1.05, 50, 400, 0.01
+
+
+def is_suspect(found: Mapping[str, Any]) -> bool:
+    """Whether chains, as `health` describes them, did not converge by the limits of the pages."""
+    r_hat, bulk, tail = (found[name] for name in ("r_hat", "ess_bulk", "ess_tail"))
+    if r_hat is None or bulk is None or tail is None:  # they were not numbers
+        return True
+    chains = found["n_chains"]
+    return bool(
+        r_hat >= R_HAT
+        or min(bulk, tail) < min(ESS_A_CHAIN * chains, ENOUGH_ESS)
+        or found["divergences"] > DIVERGENT * chains * found["n_samples"]
+    )
+
+
+def held_out_scores(ensemble: Ensemble, answers: Answers, units: Index) -> dict[str, Any]:
+    """Loss and number of answers of each held-out unit, share of wrong ones, calibration error."""
+    found = held_out(ensemble, answers, units, jointly=False)
+    weights = weights_of(answers)
+    return {
+        "losses": (-found.log_density).round(7).tolist(),
+        "sizes": np.bincount(units, weights).round(7).tolist(),
+        "wrong": 1.0 - float(np.average(found.right, weights=weights)),
+        "calibration": tabulate_confidence(found.confidence, found.right, least=0.0).error,
+    }

@@ -9,15 +9,12 @@ from benchmarks.data import HOW_TO_FIND, find_data
 
 from studies.answers import SETS, every_answer
 from studies.cells import Cell, Result, collect
-from studies.methods import QUIET, health
+from studies.methods import QUIET, health, held_out_scores
 from studies.report import NONE, Goal, Section, Table, short, with_error
 from studies.setting import Setting
-from tercet.answers.either import weights_of
 from tercet.arrays import Floats
 from tercet.embedder import Embedder
 from tercet.estimators import CKL, Shepard
-from tercet.held_out import held_out
-from tercet.metrics import tabulate_confidence
 from tercet.posterior import Posterior
 
 VERSION = 2  # raise it when changes in tercet affect what is measured here
@@ -58,13 +55,8 @@ def measure(people: str, d: int, fold: int, candidate: str) -> Result:
     model, learn = CANDIDATES[candidate]
     maker = Posterior(model(d), learn=learn, random_state=fold, **SHORT, **QUIET)
     ensemble = maker.fit(train.answers).ensemble_
-    found = held_out(ensemble, test.answers, test.units, jointly=False)
-    weights = weights_of(test.answers)
     return {
-        "losses": (-found.log_density).round(7).tolist(),
-        "sizes": np.bincount(test.units, weights).round(7).tolist(),
-        "wrong": 1.0 - float(np.average(found.right, weights=weights)),
-        "calibration": tabulate_confidence(found.confidence, found.right, least=0.0).error,
+        **held_out_scores(ensemble, test.answers, test.units),
         "rows": len(train.answers),
         "parameters": {name: _spread(ensemble.parameters[name]) for name in learn},
         "about": health(maker),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from studies.cells import Result, source_of
+from studies.cells import Cell, Result, source_of
 
 
 class Setting(NamedTuple):
@@ -13,10 +14,19 @@ class Setting(NamedTuple):
 
     quick: bool
     jobs: int
+    only: Mapping[str, frozenset[str]] = MappingProxyType({})  # values of settings of cells
 
     def choose(self, full: Any, quick: Any) -> Any:
         """Return one of two sizes."""
         return quick if self.quick else full
+
+    def part(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The cells with the values that ``only`` names; a cell without such a setting is not."""
+        return [
+            cell
+            for cell in cells
+            if all(str(cell.settings.get(name)) in allowed for name, allowed in self.only.items())
+        ]
 
     def notes(self, results: Sequence[Result]) -> list[str]:
         """Notes for readers on how the results were computed."""

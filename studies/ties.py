@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from studies.cells import Cell, Result, collect
-from studies.choices import COVERED, PEOPLE, SHORT, D, N
+from studies.choices import PEOPLE, SHORT, D, N
 from studies.methods import QUIET
-from studies.recommended import coverage, in_percent
+from studies.recommended import COVERED, coverage, in_percent
 from studies.report import Goal, Section, Table
 from studies.setting import Setting
 from tercet import simulate
@@ -58,7 +59,7 @@ def cover(kind: str, trouble: str, maker: str, number: int) -> Result:
     learn = (*LEARNED, "bias") if maker == MODELLED else LEARNED
     answers: Answers = choices.without_ties() if maker == DROPPED else choices
     made = Posterior(D, learn=learn, random_state=number, **SHORT, **QUIET).fit(answers)
-    found = coverage(made.ensemble_.distances(), points)
+    found = coverage(made.ensemble_.distances(), pdist(points))
     drawn = made.ensemble_.parameters
     for name, true in _truths(kind, maker).items():
         low, high = np.quantile(drawn[name], [0.025, 0.975])

@@ -1,4 +1,4 @@
-"""Worlds whose truth is known: the paper's mixture, answered with three kinds of noise."""
+"""Worlds whose truth is known: the paper's mixture or normal points, and kinds of noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tercet import simulate
 from tercet.answers.triplets import Triplets
 from tercet.arrays import Floats
 from tercet.metrics import squared_distances
-from tercet.models import Model, STEModel, TSTEModel
+from tercet.models import Model, ShepardModel, STEModel, TSTEModel
+from tercet.simulate.agreeing import expected_agreement, scale_for_agreement
 
 N = 50
 PILOTS = 20  # point sets by which the size of the worlds of a model is chosen
@@ -72,3 +73,47 @@ def size(world: World) -> float:
     if share_right(world, largest) < wanted:
         raise ValueError(f"answers of {world.noise} cannot be right in {wanted:.1%} of cases")
     return float(brentq(lambda s: share_right(world, s) - wanted, 1e-3, largest, xtol=1e-4))
+
+
+# --- any points, answered by people who agree equally often --------------------------------------
+
+
+class Noise(NamedTuple):
+    """A model by which people answer, and the share of answers that they give at random."""
+
+    model: Model
+    lapse: float = 0.0
+
+
+SIGMA = 0.3  # of log-normal noise
+LOG_NORMAL, OWN = "log-normal", "the recommended model"
+NOISES: dict[str, Noise | None] = {
+    OWN: Noise(ShepardModel(gamma=1.0, tail=0.1), lapse=0.02),
+    LOG_NORMAL: None,
+    "STE": Noise(STEModel()),
+    "Shepard": Noise(ShepardModel(gamma=1.0)),
+}
+ABOUT_NOISES = (
+    f"Log-normal noise has σ = {SIGMA:g}. The others answer by a model, about the same points in "
+    "the size at which two people agree as often as with log-normal noise: the recommended model "
+    "with γ = 1, a tail of 0.1 and 2 % of the answers at random; STE; and Shepard, γ = 1, without "
+    "either."
+)
+
+
+def answers_with(
+    noise: str, points: Floats, answers: int, rng: np.random.Generator, replace: bool = False
+) -> Triplets:
+    """Answers to random comparisons of the points with a noise of `NOISES`."""
+    given = NOISES[noise]
+    if given is None:
+        return simulate.noisy_triplets(
+            points, answers, noise=SIGMA, replace=replace, random_state=rng
+        )
+    agreement = expected_agreement(points, noise=SIGMA)
+    scale = scale_for_agreement(agreement, points, given.model, lapse=given.lapse)
+    asked = simulate.random_comparisons(len(points), answers, replace=replace, random_state=rng)
+    rows = simulate.answers_from_model(
+        given.model, scale * points, asked, lapse=given.lapse, random_state=rng
+    )
+    return Triplets(rows, n_objects=len(points))

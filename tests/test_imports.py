@@ -239,7 +239,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 # Files of one name: a command and what it runs, and code for the CPU and for an accelerator.
 COMMANDS = {"bootstrap", "check", "demo", "plan", "posterior", "reproduce", "scale"}
-TWINS = {"lbfgs", "lists", "target"}
+TWINS = {"lbfgs", "lists", "relocation", "target"}
 
 
 def test_a_file_name_is_used_twice_for_a_reason_only():

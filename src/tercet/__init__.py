@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tercet.uses.quality import check_answers
     from tercet.uses.scale import goodness_of_fit, perceptual_scale, scales_by_observer
     from tercet.uses.score import agreement, score_embedding
+    from tercet.uses.stacking import stack_chains
 
 __version__ = "0.1.0"
 
@@ -90,6 +91,7 @@ _HOMES = {
     "scales_by_observer": "uses.scale",
     "score_embedding": "uses.score",
     "simulate": "",
+    "stack_chains": "uses.stacking",
     "suggest": "uses.active",
     "write_triplets": "io",
 }
@@ -146,6 +148,7 @@ __all__ = [
     "scales_by_observer",
     "score_embedding",
     "simulate",
+    "stack_chains",
     "suggest",
     "write_triplets",
 ]

@@ -39,6 +39,7 @@ LEARNED = ("gamma", "tail", "lapse")
 REPLICATES = 200  # of a bootstrap: 95 % intervals are read off the fifth from either end
 
 MANY = 30_000  # answers above which two chains are the default
+MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # above which chains take very long to converge
 
 # For choosing among numbers of answers: many short runs of the same model.
 QUICK: dict[str, Any] = {"n_samples": 250, "n_chains": 2, "warmup": 250}

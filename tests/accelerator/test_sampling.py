@@ -218,7 +218,7 @@ def test_another_prior_is_caught():
 
 
 def test_three_objects_on_a_line_are_as_integrated():
-    """With hops, and a learned variance."""
+    """With relocations, and a learned variance."""
     prior = tc.NormalPrior(2.0, learned=True, spread=0.7)
     answers = tc.Triplets(known.LINE, n_objects=3)
     ensemble = fitted(answers, tc.STE(1), prior=prior).ensemble_
@@ -228,6 +228,7 @@ def test_three_objects_on_a_line_are_as_integrated():
         assert known.deviations(found, exact).max() < known.LIMIT
 
 
+@pytest.mark.filterwarnings("ignore:The weights of 30 answers")
 def test_without_answers_points_are_the_priors(monkeypatch):
     """Five dimensions, quadruplets that weigh nothing, and a diagonal metric."""
     monkeypatch.setattr(mode, "DENSE", 0)
@@ -264,12 +265,12 @@ def test_the_estimators_device_is_meant_and_chains_begin_in_groups():
     np.testing.assert_array_equal(one.ensemble_.draws, same.ensemble_.draws)
 
 
+@pytest.mark.filterwarnings("ignore:not converged")
 def test_draws_do_not_depend_on_where_starts_are_searched_for(monkeypatch):
     """A backend's worker has copies of the generators, and those here stay as they were."""
 
-    def find_elsewhere(*work):
-        *others, rngs = work
-        return find_modes(*others, deepcopy(rngs))
+    def find_elsewhere(target, model, theta, d, rngs, *more):
+        return find_modes(target, model, theta, d, deepcopy(rngs), *more)
 
     def draws():
         settings = {"n_chains": 3, "n_samples": 2, "warmup": 2, "random_state": 0}

@@ -145,7 +145,7 @@ def test_energies_in_single_precision_are_right_to_a_ten_millionth():
 
 def test_lists_have_every_value_of_a_key_in_order():
     keys, values = np.array([2, 0, 2, 2, 1]), np.array([5, 6, 7, 8, 9])
-    table, filled = accelerator._padded(keys, values, 4)
+    table, filled = accelerator.padded(keys, values, 4)
     assert table.shape == filled.shape == (3, 4)
     for key in range(4):
         np.testing.assert_array_equal(table[filled[:, key], key], values[keys == key])

@@ -1,12 +1,15 @@
 """What an analysis says to be careful about, and when."""
 
 import dataclasses
+import inspect
+import re
 
 import numpy as np
 import pytest
 
 from tercet.analysis import cautions
 from tercet.answers.repeats import NoiseCeiling
+from tercet.cli.main import build_parser
 from tercet.held_out import HeldOut
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.uses.compare.comparison import LackOfFit
@@ -45,7 +48,7 @@ def ceiling(accuracy=0.82, outcomes=2):
     )
 
 
-def estimate(dimension, verdict, undecided_at=None, tried=(1, 2, 3)):
+def estimate(dimension, verdict, undecided_at=None, tried=(1, 2, 3), most=9):
     rows = tuple(
         DimensionRow(
             dimension=d,
@@ -63,7 +66,15 @@ def estimate(dimension, verdict, undecided_at=None, tried=(1, 2, 3)):
         )
         for d in tried
     )
-    return DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 100, undecided_at)
+    found = DimensionEstimate(dimension, verdict, "Because.", rows, "comparison", 100, undecided_at)
+    return dataclasses.replace(found, supported=most)
+
+
+def test_options_in_cautions_are_those_of_the_report():
+    commands = next(a for a in build_parser()[0]._actions if isinstance(a.choices, dict))
+    known = set(commands.choices["report"]._option_string_actions)
+    named = set(re.findall(r"--[a-z][a-z-]*", inspect.getsource(cautions)))
+    assert {"--samples", "--warmup", "--dim", "--max-dim"} <= named <= known
 
 
 def test_chains_that_disagree_are_a_reason_and_the_cures_exist():
@@ -71,37 +82,35 @@ def test_chains_that_disagree_are_a_reason_and_the_cures_exist():
     stuck = cautions.about_chains(chains(r_hat=2.9))
     assert "The chains did not converge: the 4 chains disagree about distances (R-hat 2.90" in stuck
     assert "provisional; do not report them" in stuck
-    for option in ("--seed", "--samples 4000", "--dim", "--uncertainty bootstrap"):
+    for option in ("--samples 4000", "--warmup 2000", "--dim"):
         assert option in stuck
     assert "lower" not in stuck
-    assert "more answers" not in stuck
     rough = cautions.about_chains(chains(worth=68.0))
     assert "imprecise: the effective sample size of the 4000 draws is only 68" in rough
     assert "provisional" not in rough
 
 
 @pytest.mark.parametrize(
-    ("found", "most", "said"),
+    ("found", "said"),
     [
-        (None, 9, ""),
-        (estimate(2, "decided"), 9, ""),
-        (estimate(3, "at least"), 9, "of those tried (1 to 3) and still predicts best"),
-        (estimate(3, "at least"), 9, "--dimensions 1-6 tries more"),
-        (estimate(3, "at least"), 4, "--dimensions 1-4 tries more"),
-        (estimate(3, "at least"), 3, "support no more; collect more"),
-        (estimate(1, "at least"), 9, "Whether 2 dimensions predict better than 1 is unclear"),
+        (None, ""),
+        (estimate(2, "decided"), ""),
+        (estimate(3, "at least"), "(1 to 3): at least 3 are needed, and more were not tried."),
+        (estimate(3, "at least"), "--max-dim 6 tries more"),
+        (estimate(3, "at least", most=4), "--max-dim 4 tries more"),
+        (estimate(3, "at least", most=3), "support no more; collect more"),
+        (estimate(1, "at least"), "Whether 2 dimensions predict better than 1 is unclear"),
         (
             estimate(2, "at least", 3),
-            9,
             "Whether 3 dimensions predict better than 2 is undecided, because the chains",
         ),
-        (estimate(None, "not decided", 2), 9, "the chains ended in different maps in 2 dimensions"),
-        (estimate(None, "not decided", 2), 9, "The map has 2 by default"),
-        (estimate(None, "cannot tell"), 9, "held-out answers are predicted at chance level"),
+        (estimate(None, "not decided", 2), "the chains ended in different maps in 2 dimensions"),
+        (estimate(None, "not decided", 2), "The map has 2 by default"),
+        (estimate(None, "cannot tell"), "held-out answers are predicted at chance level"),
     ],
 )
-def test_a_dimension_that_is_not_decided(found, most, said):
-    told = cautions.about_dimension(found, 2, most)
+def test_a_dimension_that_is_not_decided(found, said):
+    told = cautions.about_dimension(found, 2)
     assert said in told
     assert bool(told) == bool(said)
 
@@ -168,9 +177,3 @@ def test_chains_that_disagree_on_which_nothing_depends():
     assert "In 1 dimension, the chains" in disagree(1, chosen=1)
     assert disagree(1) == disagree(1, 4) == ""  # neither the chosen one nor the next
     assert disagree(2, chosen=None) == ""  # nothing was chosen
-
-
-def test_a_part_of_the_answers_is_told():
-    found = estimate(2, "decided")  # from 100 answers
-    assert cautions.about_part(None, 500) == cautions.about_part(found, 100) == ""
-    assert "with 100 of the 500 answers, drawn at random" in cautions.about_part(found, 500)

@@ -28,6 +28,7 @@ from tercet.posterior.diagnostics import Diagnostics
 from tercet.uses import certainty
 from tercet.uses.compare.comparison import LackOfFit
 from tercet.uses.dimension import estimate
+from tercet.uses.dimension import tried as settings_of_dimension
 from tercet.uses.quality import check_answers
 
 pytestmark = pytest.mark.slow
@@ -412,7 +413,6 @@ def test_what_is_called_least_certain_is_not_sure(of_stimuli, found):
 
 def test_dimensions_to_try_are_tried_and_what_depends_on_stuck_chains_is_not_stated(monkeypatch):
     monkeypatch.setattr(estimate, "R_HAT", 0.0)
-    monkeypatch.setattr(from_answers, "MOST_FOR_DIMENSION", 150)
     how = {"dimensions": (2, 3, 4), "uncertainty": "bootstrap", "samples": 30}
     found = quick(Triplets(asked(200)), **how)
     assert [row.dimension for row in found.dimension.rows] == [2, 3, 4]
@@ -421,8 +421,7 @@ def test_dimensions_to_try_are_tried_and_what_depends_on_stuck_chains_is_not_sta
     assert found.n_components == 2
     assert found.ensemble.n_samples == 30
     assert found.cautions[0].startswith("The number of dimensions is undecided: the ")
-    assert "150 of the 200 answers, drawn at random" in summary(found)[1]
-    assert any("chosen with 150 of the 200 answers" in caution for caution in found.cautions)
+    assert found.dimension.n_answers == 200
     assert found.results.endswith("The map is provisional: the number of dimensions is undecided.")
     assert "from 30 bootstrap samples" in found.methods
 
@@ -496,25 +495,23 @@ def test_chains_that_chose_the_dimension_are_in_the_box(found):
     assert "In 2 dimensions, the chains with which the number of dimensions was chosen" in caution
 
 
-def test_parts_left_out_for_time_are_in_the_box(found):
-    part = dataclasses.replace(found.dimension, n_answers=300)
-    assert any(
-        "To save time, the number of dimensions was chosen with 300 of the 600 answers" in caution
-        for caution in careful(found, dimension=part)
-    )
-
-
 def test_doubts_about_the_file_are_in_the_box(found):
     doubt = "Response times look like milliseconds."
     assert doubt in careful(found, doubts=(doubt,))
 
 
-def test_a_part_of_votes_is_counted_in_answers(monkeypatch):
-    monkeypatch.setattr(from_answers, "MOST_FOR_DIMENSION", 10)
-    answers = Triplets(asked(40), weights=np.full(40, 3))
-    part, note = from_answers._part(answers, settings())
-    assert 10 <= len(part) < 40
-    assert f"from {3 * len(part)} of the 120 answers" in note
+def test_many_objects_are_judged_by_cross_validation_of_all_answers(monkeypatch):
+    """A part of the answers about many objects would be too sparse to show any dimension."""
+    monkeypatch.setattr(settings_of_dimension, "MOST_OBJECTS", N - 1)
+    found = quick(Triplets(asked(200)), max_dimension=2, uncertainty="bootstrap", samples=30)
+    assert [row.dimension for row in found.dimension.rows] == [1, 2]
+    assert (found.dimension.by_chains, found.dimension.n_answers) == (False, 200)
+    assert all(np.isnan(row.r_hat) for row in found.dimension.rows)
+    assert "tried, by cross-validation alone)" in summary(found)[1]
+    assert "followed by one of cross-validated log-loss" in found.methods
+    told = found.to_dict()
+    assert told["dimension"]["by_chains"] is False
+    assert told["settings"]["max_dimension"] == 2
 
 
 # --- the result -------------------------------------------------------------------------------
@@ -561,10 +558,12 @@ def test_everything_survives_json(found, of_stimuli):
     assert told["settings"] == {
         "dimension": None,
         "dimensions": None,
+        "max_dimension": None,
         "uncertainty": None,
         "level": 0.95,
         "questions": 10,
         "samples": None,
+        "warmup": None,
         "seed": 1,
     }
 

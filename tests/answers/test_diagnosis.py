@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from tercet.answers.choices import Choices
 from tercet.answers.diagnosis import diagnose, warn_about
+from tercet.answers.either import with_weights
 from tercet.answers.triplets import Triplets
 from tercet.errors import DataWarning
 
@@ -14,6 +16,28 @@ def all_triplets(objects):
 
 def test_nothing_to_say():
     assert diagnose(Triplets(all_triplets(range(6)))) == []
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_weights_that_shrink_the_answers_are_told_once(m):
+    rows = np.array(all_triplets(range(6)) * m)
+    for weight, told in ((1e-3, True), (0.45, True), (0.6, False), (1.0, False), (1.5, False)):
+        T = Triplets(rows, weights=np.full(len(rows), weight))
+        said = diagnose(T)
+        assert len(said) == told
+        if told:
+            total = f"{weight * len(rows):.3g}"
+            assert f"The weights of {len(rows)} answers sum to {total}: they count as" in said[0]
+            assert "divide the weights by their mean" in said[0]
+            with pytest.warns(DataWarning, match="weights") as caught:
+                warn_about(T)
+            assert len(caught) == 1
+    some = np.zeros(len(rows))
+    some[0] = 1.0
+    assert diagnose(Triplets(rows, weights=some + 0.01 * (some == 0.0)))
+    odd = Choices.odd_one_out(rows, n_objects=6)
+    shrunk = with_weights(odd, np.full(len(rows), 0.01))
+    assert f"The weights of {len(rows)} answers" in diagnose(shrunk)[0]
 
 
 def test_objects_never_mentioned():

@@ -214,6 +214,7 @@ def test_votes_give_the_bootstrap_of_single_answers():
         assert ours.provenance["n_answers"] == counts.sum()
 
 
+@pytest.mark.filterwarnings("ignore:The weights of")
 def test_other_weights_travel_with_their_rows():
     """A row of weight zero would not be there: a tiny weight takes it out of every replicate."""
     weights = np.where(np.arange(400) < 200, 0.5, 1e-9)

@@ -256,7 +256,7 @@ def test_a_map_of_chains_that_have_not_converged_says_so_wherever_it_is_used(ter
     assert code == 0
     assert "Chains have not converged" in out
     assert "wrong, but the chains have not converged." in out
-    assert "another --seed starts the chains elsewhere" in err
+    assert "if they keep disagreeing with four times as many draws" in err
     assert "random_state" not in err
     for command in (["predict", "short.npz", "named.csv"], ["suggest", "short.npz", "-k", 3]):
         code, out, err = tercet(*command)
@@ -637,6 +637,8 @@ PYTHON_WORDS = re.compile(r"`|\w\(|\b(?!--)\w+=|\btc\.|\b[a-z]+_[a-z]+\b|in Pyth
             "or a bootstrap, which works with any model",
         ),
         (["dimension", "answers.csv", "--dimensions", "3"], "such as 1, 2 and 3, got [3]"),
+        (["dimension", "answers.csv", "--max-dim", 1], "--max-dim must be a whole number of at"),
+        (["report", "answers.csv", "--max-dim", 1], "--max-dim must be a whole number of at"),
         (["fit", "map.npz"], "is a map, not answers; give the answers it was made from."),
         (["plan", "--objects", 3], "--objects must be a whole number from 4"),
         (["plan", "--objects", 5, "--dim", 4], "--dim must be a whole number from 1 to 3"),

@@ -135,6 +135,7 @@ TAKERS = {
         simulate.true_triplets(POINTS, given),
         simulate.answers_from_model(tc.STE(2).model(), POINTS, given, random_state=0),
     ),
+    "stack_chains": None,  # needs several chains of a posterior
     "suggest": lambda given, made: tc.suggest(
         made, 2, triplets=given, pending=given, candidates=simulate.all_comparisons(6)
     ),

@@ -1,6 +1,7 @@
 """Files of version 1 stay readable: a saved map, and the checkpoints of two interrupted runs.
 
-They are in ``tests/data/version_1``, with what made them and what is to come out of them.
+They are in ``tests/data/version_1``, with what made them and what is to come out of them. The
+chains go on with the sampler of today, so what comes out of these was renewed with it.
 
 Tolerances: a saved map is read, and what is computed from it holds to 1e-12. A run that goes on is
 computed here, perhaps by another processor with other last bits. Weights that differ in the last

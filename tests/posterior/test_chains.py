@@ -15,6 +15,7 @@ from tercet.posterior.elliptical import Matrices
 from tercet.posterior.hamiltonian import Hamiltonian, make_metric, refine
 from tercet.posterior.mode import find_mode, find_modes, fix_scale, jittered
 from tercet.posterior.priors import DistancePrior, NormalPrior, check_learn, first_theta
+from tercet.posterior.relocation import own_answers
 from tercet.simulate import noisy_triplets
 
 N, D = 6, 2
@@ -89,7 +90,7 @@ def run_one(sampler, tick):
 
 def test_chains_that_stopped_go_on_to_the_same_bits():
     target, modes = found_modes()
-    sampler, told = Hamiltonian(target, modes, 60, 130), []
+    sampler, told = Hamiltonian(target, own_answers(target.problem), modes, 60, 130), []
     whole = run_chains(
         sampler, begin_chains(sampler, list(map(np.random.default_rng, range(3)))), 2, told.append
     )
@@ -112,7 +113,7 @@ def test_chains_that_stopped_go_on_to_the_same_bits():
 def test_every_draw_is_reported_once():
     target, modes = found_modes()
     told = []
-    sampler = Hamiltonian(target, modes, 70, 130)
+    sampler = Hamiltonian(target, own_answers(target.problem), modes, 70, 130)
     [chain] = run_one(sampler, told.append)
     assert sum(told) == 200
     assert chain.points.shape == (130, N, D)
@@ -134,7 +135,7 @@ def test_what_ends_one_chain_ends_all(error):
             raise error("no more")
 
     rngs = [np.random.default_rng(k) for k in range(3)]
-    sampler = Hamiltonian(target, modes, 0, 100_000)
+    sampler = Hamiltonian(target, own_answers(target.problem), modes, 0, 100_000)
     runs = begin_chains(sampler, rngs)
     with pytest.raises(error, match="no more"):
         run_chains(sampler, runs, 2, tick)
@@ -143,7 +144,7 @@ def test_what_ends_one_chain_ends_all(error):
 
 def test_a_chain_can_stop_after_any_block_and_go_on_elsewhere():
     target, modes = found_modes()
-    sampler = Hamiltonian(target, modes, 90, 130)
+    sampler = Hamiltonian(target, own_answers(target.problem), modes, 90, 130)
     rng = np.random.default_rng(0)
     [whole] = run_one(sampler, lambda count: None)
     position, adapted = sampler.start(0, rng)

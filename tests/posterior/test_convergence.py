@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
+from scipy import stats
 
 from tercet.posterior import convergence as module
 from tercet.posterior.convergence import convergence
@@ -38,8 +39,27 @@ def arviz(values):
 @pytest.mark.parametrize("draws", [3, 4, 5, 6, 7, 8, 9, 12, 13, 50, 301])
 def test_the_numbers_are_those_of_arviz(chains, draws):
     values = quantities(chains, draws)
-    for found, expected in zip(convergence(values), arviz(values), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for name, found, expected in zip(
+        ("r_hat", "bulk", "tail"), convergence(values), arviz(values), strict=True
+    ):
+        if chains > 1 or name != "r_hat":  # ArviZ has none of a single chain
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_single_chain_is_compared_with_itself_half_with_half():
+    """As ArviZ compares two chains without splitting them."""
+    values = np.random.default_rng(0).standard_normal((6, 1, 100)) + np.linspace(0.0, 1.0, 100)
+    halves = values.reshape(6, 2, 50)
+    scores = stats.norm.ppf((stats.rankdata(halves.reshape(6, -1), axis=1) - 0.375) / 100.25)
+    apart = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True)).reshape(6, -1)
+    folded = stats.norm.ppf((stats.rankdata(apart, axis=1) - 0.375) / 100.25)
+    expected = [
+        array_stats.rhat(each.reshape(6, 2, 50), method="identity", **AXES)
+        for each in (scores, folded)
+    ]
+    found = convergence(values).r_hat
+    np.testing.assert_allclose(found, np.max(expected, axis=0), rtol=1e-12)
+    assert found.max() > 1.05
 
 
 def test_quantities_in_pieces(monkeypatch):

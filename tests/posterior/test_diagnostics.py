@@ -61,8 +61,8 @@ def test_a_chain_that_is_wider_is_caught():
 def test_a_drift_is_caught_in_a_single_chain():
     drift = (noise() + np.linspace(0.0, 6.0, DRAWS))[:1]
     found = diagnose_chains({"distances": drift})
-    assert np.isnan(found.r_hat)  # there is nobody to agree with
-    assert "effective sample size of the 500 draws is only" in found.problems[0]
+    assert "the first and the second half of the chain disagree" in found.problems[0]
+    assert "effective sample size of the 500 draws is only" in found.problems[1]
 
 
 def test_slow_chains_are_worth_few_draws():
@@ -100,6 +100,9 @@ def test_the_record_is_plain():
         "n_chains": 2,
         "n_samples": 100,
         "superchains": 0,
+        "modes": 0,
+        "dropped": 0,
+        "deficit": None,
     }
 
 
@@ -180,7 +183,10 @@ def test_whether_chains_agree_is_another_question_than_how_much_they_are_worth()
     assert Diagnostics(1.04, 68.0, 70.0, "distances", 0, 4, 1000).agree
     assert not Diagnostics(2.9, 900.0, 900.0, "distances", 0, 4, 1000).agree
     assert not Diagnostics(np.nan, 900.0, 900.0, "distances", 0, 4, 1000).agree
-    assert Diagnostics(np.nan, 900.0, 900.0, "distances", 0, 1, 1000).agree
+    assert not Diagnostics(np.nan, 900.0, 900.0, "distances", 0, 1, 1000).agree
+    assert Diagnostics(np.nan, np.nan, np.nan, "distances", 0, 1, 3).agree  # cannot be judged
+    assert Diagnostics(1.08, 900.0, 900.0, "distances", 0, 2, 1000).agree
+    assert not Diagnostics(1.08, 900.0, 900.0, "distances", 0, 4, 1000).agree
     assert not Diagnostics(1.03, 900.0, 900.0, "distances", 0, 100, 50, 10).agree
 
 

@@ -17,6 +17,7 @@ from tercet.posterior.hamiltonian import (
     tuned_step,
 )
 from tercet.posterior.posterior import Posterior
+from tercet.posterior.relocation import NO_ANSWERS, own_answers
 from tercet.posterior.target import energy_and_gradient
 from tercet.simulate import noisy_triplets
 
@@ -36,7 +37,7 @@ def covariance(seed=0):
 METRICS = {"full": covariance(), "diagonal": np.diag(covariance()).copy()[None]}
 
 
-def run(target, A, step, count=200, seed=0, length=1.0, most=1000, tune=False):
+def run(target, A, step, count=200, seed=0, length=1.0, most=1000, tune=False, relocate=False):
     """Draws from the true points: X (S, n, d), etas and notes."""
     k = 1 + len(target.learned)
     Y, eta = POINTS - POINTS.mean(axis=0), np.zeros(k)
@@ -45,7 +46,9 @@ def run(target, A, step, count=200, seed=0, length=1.0, most=1000, tune=False):
     notes = np.empty((count, hamiltonian.N_NOTES))
     metric, tuner = make_metric(A, np.full(k, 0.2)), start_tuning(step)
     rng = np.random.default_rng(seed)
-    last = sample(target, metric, Y, eta, step, length, most, tune, tuner, rng, points, etas, notes)
+    own = own_answers(target.problem) if relocate else NO_ANSWERS
+    settings = step, length, most, tune, tuner, rng
+    last = sample(target, own, metric, Y, eta, *settings, points, etas, notes)
     return points, etas, notes, last, tuner
 
 
@@ -107,9 +110,10 @@ def test_small_steps_keep_the_energy_to_second_order(name, learned):
     assert np.ptp(gone[0], axis=0).min() > 0.3  # they do go somewhere
 
 
-def test_points_stay_centred_and_of_the_noted_size_and_energy():
+@pytest.mark.parametrize("relocate", [False, True])
+def test_points_stay_centred_and_of_the_noted_size_and_energy(relocate):
     target = make_target(("lapse",), True)
-    points, etas, notes, _, _ = run(target, METRICS["full"], 0.2)
+    points, etas, notes, _, _ = run(target, METRICS["full"], 0.2, relocate=relocate)
     np.testing.assert_allclose(points.mean(axis=1), 0.0, atol=1e-12)
     sizes = 0.5 * np.log(np.sum(points**2, axis=(1, 2)) / ((N - 1) * D))
     np.testing.assert_allclose(etas[:, 0], sizes, atol=1e-10)
@@ -164,23 +168,8 @@ def test_a_bad_first_step_is_mended(first):
     assert 0.65 < notes[:, ACCEPTED].mean() < 0.95
 
 
-def test_a_hop_mirrors_one_object_of_a_line_at_another():
-    Y = np.random.default_rng(1).standard_normal((5, 1))
-    Y -= Y.mean()
-    for seed in range(20):
-        rng, out = np.random.default_rng(seed), np.empty_like(Y)
-        hamiltonian._hop(Y, rng, out)
-        assert out.mean() == pytest.approx(0.0, abs=1e-15)
-        steps = (out - Y).ravel()
-        stayed = np.median(steps)  # the others move with the centre
-        (moved,) = np.flatnonzero(np.abs(steps - stayed) > 1e-12)
-        distances = np.abs(out - out[moved]).ravel(), np.abs(Y - Y[moved]).ravel()
-        others = np.arange(5) != moved
-        assert np.isclose(*distances)[others].sum() == 1  # that of the mirror
-
-
 def test_chains_on_a_line_find_the_same_orders():
-    """Without hops R-hat was 2 and more: objects cannot pass each other."""
+    """Without relocations R-hat was 2 and more: objects cannot pass each other."""
     truth = np.random.default_rng([0, 1, 60]).normal(size=(30, 1))
     answers = noisy_triplets(truth, 250, noise=0.5, random_state=0)
     maker = Posterior(CKL(1), learn=("exponent", "mu"), n_samples=500, random_state=0)

@@ -351,7 +351,14 @@ def test_a_dimension_that_is_not_decided_is_not_stated(analysis):
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (tried(2, "at least", most=2), "answers worse, more were not tried (1 to 2 tried)."),
+        (
+            tried(2, "at least", most=2),
+            "At least two dimensions: fewer predict held-out answers worse, more were not tried (1",
+        ),
+        (
+            dataclasses.replace(tried(2, "at least"), by_chains=False),
+            "is unclear from these answers (1 to 6 tried, by cross-validation alone).",
+        ),
         (tried(1, "decided"), "dimensions: more do not predict held-out answers better (1 to 6"),
         (
             tried(2, "decided"),
@@ -370,13 +377,10 @@ def test_the_summary_says_what_was_tried(analysis, found, said):
     assert said in summary(dataclasses.replace(analysis, dimension=found))[1]
 
 
-def test_a_part_of_the_answers_is_told_beside_the_dimension(analysis):
-    note = "The number of dimensions was estimated from 300 of the 400 answers, drawn at random."
-    part = dataclasses.replace(tried(2, "decided"), n_answers=300)
-    given = dataclasses.replace(analysis, dimension=part, dimension_note=note)
-    assert note in summary(given)[1]
-    assert "dimensions; estimated from 300 of the answers" in Read(page(given)).text
-    assert "estimated from" not in Read(page(analysis)).text
+def test_a_dimension_at_the_limit_is_told_as_such(analysis):
+    most = Read(page(dataclasses.replace(analysis, dimension=tried(2, "at least", most=2)))).text
+    assert "at least; more were not tried" in most
+    assert "at least; more" not in Read(page(analysis)).text
 
 
 def test_the_level_is_that_of_every_picture(analysis):

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+
 from studies import kills
 
 there = hasattr(os, "fork") and hasattr(os, "waitid")

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from studies import sbc
 
+from studies import sbc
 from tercet import Choices, Triplets
 from tercet.answers.choices import restore
 from tercet.models import CKLModel, STEModel, TSTEModel

@@ -393,7 +393,52 @@ def test_same_seed_same_bits_for_any_number_of_threads(compared):
 def test_fits_that_fail_are_reported_and_nothing_is_warned(compared):
     # pytest would turn a warning into an error.
     assert compared.scores[0].problems  # 50 draws are too few
-    assert "Not converged" in compared.verdict
+    assert "ot converged" in compared.verdict or "ot fully converged" in compared.verdict
+
+
+def disagreeing(monkeypatch, until):
+    """Chains agree from so many draws on, by model; the sizes of all fits to all answers."""
+    seen = []
+
+    def converged(made):
+        kind, size = type(made.embedder).__name__, made.diagnostics_.n_samples
+        seen.append((kind, size))
+        return size >= until.get(kind, 0)
+
+    monkeypatch.setattr(by_prediction, "_converged", converged)
+    return seen
+
+
+def test_models_whose_chains_disagree_are_refitted_once_and_not_called_best(monkeypatch):
+    models = [quick(tc.STE(2), n_samples=20), quick(tc.CKL(2), n_samples=20)]
+    usual = tc.compare_models(answers(), models, random_state=0, n_jobs=1)
+    first, second = (score.model for score in usual.scores)
+    seen = disagreeing(monkeypatch, {first: math.inf, second: 80})
+    found = tc.compare_models(answers(), models, random_state=0, n_jobs=1)
+    assert set(seen) == {("STE", 20), ("STE", 80), ("CKL", 20), ("CKL", 80)}
+    assert found.best == second  # although the other may predict better
+    good, bad = found.scores
+    assert (good.converged, good.ran_longer) == (True, True)
+    assert (bad.converged, bad.ran_longer, bad.weight) == (False, True, None)
+    assert bad.difference == pytest.approx(bad.log_loss - good.log_loss)
+    assert found.weights == {second: pytest.approx(1.0)}
+    assert f"which still disagree; neither called best nor compared with it: {first}." in (
+        found.verdict
+    )
+    assert f"Refitted with longer chains, because they disagreed: {second}." in found.verdict
+    assert f"! {first}" in found.table()
+    assert [row["converged"] for row in found.records()] == [True, False]
+    assert len(plot_models(found).get_yticklabels()) == 2
+
+
+def test_if_no_chains_agree_no_model_is_best(monkeypatch):
+    disagreeing(monkeypatch, {"STE": math.inf})
+    model = quick(tc.STE(2), n_samples=20)
+    found = tc.compare_models(answers(), [model], random_state=0, n_jobs=1)
+    assert found.best is None
+    assert found.weights == {}
+    assert found.verdict.startswith("No model is called best: the chains of all ended in")
+    assert "predicts held-out answers best" not in str(found)
 
 
 def test_a_hold_out_is_scored_answer_by_answer():
@@ -419,7 +464,7 @@ def test_a_hold_out_is_matched_by_name():
 
 @pytest.mark.slow
 def test_screens_are_left_out_whole_where_they_have_several_answers():
-    model = [quick(tc.STE(2), n_samples=20)]
+    model = [quick(tc.STE(2), n_samples=200, warmup=200)]
     T = choices(m=40, repeats=2)[0]
     found = tc.compare_models(T.triplets(), model, random_state=0, n_jobs=1)
     assert (found.unit, found.n_answers) == ("screen", 80)

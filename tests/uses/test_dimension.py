@@ -1,3 +1,4 @@
+import argparse
 import dataclasses
 import math
 from functools import partial
@@ -12,9 +13,10 @@ from tests.worlds import ste_answers
 import tercet as tc
 from tercet import InputError
 from tercet.answers.questions import number_units
+from tercet.cli.output import without_python
 from tercet.models import STEModel
 from tercet.uses.dimension import estimate as module
-from tercet.uses.dimension.estimate import check_dimensions
+from tercet.uses.dimension import tried as limits
 from tercet.uses.dimension.evidence import (
     NATS,
     NOTHING,
@@ -26,10 +28,12 @@ from tercet.uses.dimension.evidence import (
     corrected_t_test,
     cross_validate_embedding,
     decide,
+    decide_by_folds,
     first_not_rejected,
     gain,
     make_splits,
 )
+from tercet.uses.dimension.tried import check_dimensions, default_repeats
 
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0], [4, 0, 1], [0, 2, 4]] * 3)
 
@@ -426,7 +430,158 @@ def test_a_chain_that_is_stuck_does_not_decide():
     assert kept(rng.normal(size=30)) == {0, 1, 2}
 
 
+# --- chains that disagree ---------------------------------------------------------------------
+
+
+def r_hats(monkeypatch, *values):
+    """Chains have these R-hats, one after the other; the sizes of those that were judged."""
+    seen = []
+
+    def agree(maker):
+        if not seen or seen[-1] is not maker.diagnostics_:
+            seen.append(maker.diagnostics_)
+        return values[len(seen) - 1] < module.R_HAT
+
+    monkeypatch.setattr(module, "_agree", agree)
+    return seen
+
+
+def left_out_of(answers, **settings):
+    entropy, answers = 3, tc.Triplets(answers.array)
+    how = module.DimensionSettings(thorough=False, n_jobs=1, **settings)
+    posterior = settings.get("posterior") or tc.Posterior(2)
+    makers = module.check_makers(how, posterior, answers, True)
+    work = module._Work(answers, number_units(answers), makers, entropy, how, False)
+    return module._leave_out(work, 1)
+
+
+def test_chains_that_disagree_run_longer_before_they_are_judged(monkeypatch):
+    posterior = tc.Posterior(tc.STE(penalty=0.25), n_samples=60, n_chains=3, warmup=40)
+    seen = r_hats(monkeypatch, 2.0, 1.0)
+    given = left_out_of(answers(), posterior=posterior)
+    assert [(d.n_chains, d.n_samples) for d in seen] == [(3, 60), (3, 240)]
+    assert given.ran_longer
+    assert given.agrees
+    seen = r_hats(monkeypatch, 1.0)
+    assert not left_out_of(answers(), posterior=posterior).ran_longer
+    assert len(seen) == 1
+
+
+@pytest.mark.slow
+def test_the_recommended_chains_go_on_to_their_ends(monkeypatch):
+    """The first draws of two chains are continued, not drawn anew: all draws of all four."""
+    seen = r_hats(monkeypatch, 2.0, 1.5)
+    found = left_out_of(answers())
+    assert [(d.n_chains, d.n_samples) for d in seen] == [(2, 250), (4, 1000)]
+    assert found.ran_longer
+    assert not found.agrees
+    alone = tc.Posterior(1, random_state=np.random.default_rng(module.seed_for(3, 2, 1)))
+    assert found.r_hat == alone._fit_quietly(answers()).diagnostics_.r_hat
+
+
+def made(ran_longer=False, agrees=True, dropped=0):
+    return module._Posterior(
+        np.zeros(3), 0.0, 1.3, agrees, NOTHING, None, ran_longer, dropped, n_chains=4
+    )
+
+
+def test_what_happened_to_the_chains_is_told():
+    assert module._about_chains({1: made(), 2: made()}) == ""
+    said = module._about_chains({3: made(True), 1: made(True), 2: made(True, False, dropped=1)})
+    assert "In 1 and 3 dimensions the chains had to run longer before they agreed." in said
+    assert "In 2 dimensions the chains ran longer and still disagree, so that what" in said
+    assert "is left out." in said
+    assert "In 2 dimensions 1 of 4 chains is left out, because every draw is less probable" in said
+
+
+# --- many objects: cross-validation alone -----------------------------------------------------
+
+
+def test_fewer_repeats_of_very_many_answers():
+    assert [default_repeats(m) for m in (10, 30_000, 60_000, 148_920, 10**7)] == [10, 10, 5, 2, 1]
+
+
+def by_folds(p_values, by_loss, accuracy=0.7):
+    dimensions = list(range(1, len(p_values) + 2))
+    measured = [Measured(accuracy + 0.01 * d, 0.01) for d in dimensions]
+    return decide_by_folds(dimensions, p_values, by_loss, 0.05, measured)
+
+
+def test_cross_validation_decides_by_accuracy_and_then_by_log_loss():
+    both = by_folds([0.01, 0.3, 0.3], [0.3, 0.02, 0.3])
+    assert (both.dimension, both.verdict) == (3, "at least")
+    assert "increases up to 2 dimensions (t-tests, last p = 0.01)" in both.reason
+    assert "Their log-loss decreases up to 3 dimensions (last p = 0.02)." in both.reason
+    assert "73.0% ± 1.0% of held-out comparisons are predicted correctly, 71.0% in" in both.reason
+    assert "Single maps in 4 dimensions do not clearly predict better" in both.reason
+    assert by_folds([0.4, 0.001], [0.4, 0.001]).dimension == 1  # the first that is not rejected
+    assert by_folds([0.01], [math.nan]).dimension == 2  # a loss that is no probability
+
+
+def test_the_largest_tried_is_not_the_largest_that_helps():
+    at_end = by_folds([0.01, 0.01], [0.5, 0.5])
+    assert (at_end.dimension, at_end.verdict) == (3, "at least")
+    assert "more were not tried, and may be needed" in at_end.reason
+
+
+def test_cross_validation_at_chance_cannot_tell():
+    coin = by_folds([0.4], [0.4], accuracy=0.5)
+    assert (coin.dimension, coin.verdict) == (None, "cannot tell")
+    assert "at chance level (51.0% ± 1.0% correct)" in coin.reason
+
+
+def test_accuracy_that_clearly_rises_is_not_overruled_by_chains_at_chance():
+    coins = [np.full(U, -math.log(2.0)) + 0.1 * SWING] * 3
+    assert ask(coins, [0.5, 0.5])[0].verdict == "cannot tell"
+    assert ask(coins, [0.001, 0.5])[0].dimension == 2
+
+
+def sparse(n=60, d=3, m=4000):
+    points = 2.0 * np.random.default_rng(0).standard_normal((n, d))
+    return tc.simulate.noisy_triplets(points, m, noise=0.3, random_state=0)
+
+
+def test_many_objects_need_no_chains(monkeypatch):
+    monkeypatch.setattr(limits, "MOST_OBJECTS", 59)
+    monkeypatch.setattr(module, "MOST_OBJECTS", 59)
+    monkeypatch.setattr(module, "_leave_out", None)
+    found = tc.estimate_dimension(sparse(), (1, 2), folds=4, repeats=1, random_state=0, n_jobs=1)
+    assert (found.dimension, found.verdict, found.by_chains) == (2, "at least", False)
+    assert "rests on cross-validation of single maps alone: with 60 objects" in found.reason
+    assert found.n_answers == 4000
+    row = found.rows[1]
+    assert math.isnan(row.bootstrap.value)
+    assert row.agrees is None
+    assert row.training_loss.value < row.log_loss.value
+    shown = " ".join(str(found).split())
+    assert shown.startswith("At least 2 dimensions.")
+    assert "Try more (in Python: max_dimension=4)." in shown
+    on_terminal = without_python(shown, argparse.Namespace(max_dim=None))
+    assert "Try more (--max-dim 4)." in on_terminal
+    higher = tc.estimate_dimension(
+        sparse(), max_dimension=4, folds=4, repeats=1, random_state=0, n_jobs=1
+    )
+    assert [row.dimension for row in higher.rows] == [1, 2, 3, 4]
+    assert higher.dimension == 3
+
+
+def test_a_given_posterior_is_used_for_any_number_of_objects(monkeypatch):
+    monkeypatch.setattr(limits, "MOST_OBJECTS", 5)
+    assert quick(answers(), (1, 2), thorough=False).by_chains
+
+
 # --- errors -----------------------------------------------------------------------------------
+
+
+def test_the_limit_of_dimensions():
+    T = answers(n=20, m=600)
+    assert check_dimensions(None, T, 9) == list(range(1, 10))
+    assert check_dimensions(None, answers(m=20), 9) == [1, 2, 3]  # as many as are supported
+    for limit in (1, 2.5, "3"):
+        with pytest.raises(InputError, match="max_dimension must be a whole number of at least 2"):
+            check_dimensions(None, T, limit)
+    with pytest.raises(InputError, match="either dimensions or max_dimension, not both"):
+        check_dimensions([1, 2], T, 3)
 
 
 @pytest.mark.parametrize(
@@ -537,7 +692,8 @@ def estimate(dimension, verdict):
     [
         (1, "decided", "1 dimension. Because."),
         (2, "decided", "2 dimensions. Because."),
-        (2, "at least", "2 dimensions, perhaps more. Because."),
+        (1, "at least", "1 dimension, perhaps more. Because."),
+        (2, "at least", "At least 2 dimensions. Because."),
         (None, "cannot tell", "Cannot tell. Because."),
     ],
 )

@@ -1,9 +1,9 @@
 """Hamiltonian Monte Carlo for many chains in lockstep, in JAX: a block of draws in one program.
 
 All chains take the same random number of steps of the same random size in each draw, so that none
-waits for another. Metric, integrator and hops in one dimension are those of
-`posterior.hamiltonian`. The random numbers of a draw depend on its number and the seed, so that
-blocks of any length give the same draws.
+waits for another. Metric and integrator are those of `posterior.hamiltonian`; between trajectories
+some objects are relocated or exchanged (`relocation`). The random numbers of a draw depend on its
+number and the seed, so that blocks of any length give the same draws.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.accelerator.relocation import relocate_some, swap
 from tercet.accelerator.target import Data, Form, energies, gradients
 from tercet.align import generalised_procrustes
 from tercet.arrays import Floats
@@ -31,7 +32,6 @@ from tercet.engine.constants import (
     FIRST_STEPS,
     FORGETTING,
     GOAL,
-    HOPS,
     LEAST_VARIANCE,
     LEAST_WIDTH,
     LENGTH_IN_LOCKSTEP,
@@ -197,8 +197,8 @@ def _draw(
     most: jax.Array,
     tune: jax.Array,
 ) -> tuple[State, LockstepDraws]:
-    """One trajectory of every chain, hops in one dimension, and statistics of the draw."""
-    keys = jax.random.split(jax.random.fold_in(key, 1 + state.number), 4)
+    """One trajectory of every chain, relocations, a swap, and statistics of the draw."""
+    keys = jax.random.split(jax.random.fold_in(key, 1 + state.number), 5)
     Y, eta = state.Y, state.eta
     P = _momentum(metric, jax.random.normal(keys[0], Y.shape, Y.dtype))
     widths = metric.widths[:, None]
@@ -237,8 +237,9 @@ def _draw(
         jnp.where(yes, a, b)
         for a, b in zip((Z, zeta, reached, by_Z, by_zeta), state[:5], strict=True)
     )
-    if form.n_components == 1:
-        Y, energy = _hop(form, data, Y, eta, energy, keys[3])
+    if data.own:
+        Y, eta, energy = relocate_some(form, data, Y, eta, energy, keys[3])
+        Y, energy = swap(form, data, Y, eta, energy, keys[4])
         by_Y, by_eta = gradients(form, data, Y, eta)
     squares = jnp.sum(Y * Y, axis=(0, 1), dtype=jnp.float64)
     X = jnp.exp(eta[0]) * jnp.sqrt(form.freedom / squares) * Y
@@ -279,29 +280,6 @@ def _momentum(metric: Metric, normal: jax.Array) -> jax.Array:
 def _kinetic(metric: Metric, P: jax.Array, r: jax.Array) -> jax.Array:
     of_points = jnp.sum(P * _apply(metric.A, P), axis=(0, 1), dtype=jnp.float64)
     return 0.5 * (of_points + jnp.sum((metric.widths[:, None] * r) ** 2, axis=0))
-
-
-def _hop(
-    form: Form, data: Data, Y: jax.Array, eta: jax.Array, energy: jax.Array, key: Any
-) -> tuple[jax.Array, jax.Array]:
-    """Reflect random objects at others, in one dimension, each if accepted."""
-    n, _, C = Y.shape
-
-    def hop(round_: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        Y, energy = carry
-        which, where, luck = jax.random.split(jax.random.fold_in(key, round_), 3)
-        i = jax.random.randint(which, (C,), 0, n)
-        j = jax.random.randint(where, (C,), 0, n - 1)
-        j += j >= i
-        chain = jnp.arange(C)
-        Z = Y.at[i, 0, chain].set(2.0 * Y[j, 0, chain] - Y[i, 0, chain])
-        Z -= jnp.mean(Z, axis=0)
-        reached = energies(form, data, Z, eta)
-        yes = jnp.log(jax.random.uniform(luck, (C,), jnp.float64)) < energy - reached
-        return jnp.where(yes, Z, Y), jnp.where(yes, reached, energy)
-
-    Y, energy = jax.lax.fori_loop(0, -(-n // HOPS), hop, (Y, energy))
-    return Y, energy
 
 
 def _retune(tuner: jax.Array, probability: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -30,7 +30,7 @@ from tercet.accelerator.lists import (
 )
 from tercet.accelerator.twins import log_similarity, model_loss
 from tercet.arrays import Floats
-from tercet.engine.constants import ABOVE, BELOW
+from tercet.engine.constants import ABOVE, BELOW, CLIMBS
 from tercet.engine.problem import UNKNOWN, Problem
 from tercet.models import luce
 from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, SIDE, TAIL, TIE, TINY
@@ -38,6 +38,8 @@ from tercet.models.base import CORNER, LAPSE, OFFSET, ROUNDED_POWER, SIDE, TAIL,
 # Objects up to which derivatives by edges are summed per object by a product with the incidence
 # matrix; beyond, by a list of the edges of every object.
 MOST_BY_MATRIX = 100
+
+PLACES_AT_ONCE = 8  # of one object, at most, where many are tried
 
 _ROUNDS = 3  # of the Wright omega function
 
@@ -106,6 +108,7 @@ class Data(NamedTuple):
     scale_sd: Any
     priors: Any  # (k, 2)
     bonus: Any  # (2 + positions,) of "cannot tell" and of positions, where they are not in theta
+    own: Any = ()  # the answers about every object, if objects are relocated: see `relocation`
 
 
 def make_data(
@@ -127,9 +130,9 @@ def make_data(
     parts = parts_of(problem.lists)
     listed = np.concatenate([np.empty(0, np.int64), *(part.edges.ravel() for part in parts)])
     weighed = np.concatenate([np.empty(0), *(np.tile(p.weights, p.group.size) for p in parts)])
-    offered, is_offered = _padded(listed, np.arange(len(listed)), n_edges)
-    nearer, is_nearer = _padded(near.astype(np.int64), np.arange(m), n_edges)
-    farther, is_farther = _padded(far.astype(np.int64), np.arange(m), n_edges)
+    offered, is_offered = padded(listed, np.arange(len(listed)), n_edges)
+    nearer, is_nearer = padded(near.astype(np.int64), np.arange(m), n_edges)
+    farther, is_farther = padded(far.astype(np.int64), np.arange(m), n_edges)
     ends = edges.astype(np.int64).T
     incidence = np.empty((0, n_edges))
     around = others = np.empty((0, n), dtype=np.int64)
@@ -137,8 +140,8 @@ def make_data(
         incidence = np.zeros((n, n_edges))
         incidence[ends, np.arange(n_edges)] = np.array([[1.0], [-1.0]])
     else:
-        around, there = _padded(ends.ravel(), np.tile(np.arange(n_edges), 2), n)
-        others, _ = _padded(ends.ravel(), ends[::-1].ravel(), n)
+        around, there = padded(ends.ravel(), np.tile(np.arange(n_edges), 2), n)
+        others, _ = padded(ends.ravel(), ends[::-1].ravel(), n)
         others = np.where(there, others, np.arange(n))
     real = np.dtype(form.dtype)
     short = np.int32
@@ -180,10 +183,13 @@ def bytes_a_chain(form: Form, data: Data) -> int:
     points = form.n_objects * form.n_components
     work = sum(g.work * len(own.weights) for g, own in zip(form.groups, data.lists, strict=True))
     numbers = 4 * (len(data.near) + int(2 * work)) + 4 * len(data.first) + 60 * points
-    return numbers * np.dtype(form.dtype).itemsize
+    # The answers about one object, gathered, and at several places, in double precision.
+    d, offered = form.n_components, sum(own.first[0].size for own in data.own)
+    at_places = (2 * d + 2 + 4 * PLACES_AT_ONCE + 4 * CLIMBS * (d + 1)) * offered
+    return numbers * np.dtype(form.dtype).itemsize + 8 * at_places
 
 
-def _padded(
+def padded(
     keys: NDArray[np.int64], values: NDArray[Any], n_keys: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The values of each key as columns (K, n_keys), padded with 0, and a mask of them."""
@@ -203,23 +209,18 @@ def _counts(there: NDArray[np.bool_], weights: Floats, table: NDArray[np.int64])
     return counts
 
 
-class _Parts(NamedTuple):
-    """What the energy and its gradient share."""
+class Constants(NamedTuple):
+    """What theta says about the likelihood of an answer; (C,) where it is learned."""
 
-    apart: jax.Array  # (E, d, C) differences of the shape along the edges
-    lengths: jax.Array  # (E, C) squared lengths of the edges, of the points
-    theta: jax.Array  # (k, C)
     p: Any
     q: Any
     lapse: Any
-    squares: jax.Array  # (C,) of the shape
-    factor: jax.Array  # (C,) of the points, X = factor Y
-    weighed: jax.Array  # (C,) sum of squares of the points weighted by the prior's precision
     bonus: jax.Array  # (2 + positions, C)
 
 
-def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
-    theta, p, q = eta[1:], data.p, data.q
+def constants_at(form: Form, data: Data, theta: jax.Array) -> Constants:
+    """The constants at theta (k, C)."""
+    p, q = data.p, data.q
     lapse: Any = 0.0
     for k, name in enumerate(form.learned):
         if name == LAPSE:
@@ -228,8 +229,24 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
             p = jnp.exp(theta[k])
         elif form.bonuses[k] is None:
             q = jnp.exp(theta[k])
+    return Constants(p, q, lapse, _bonus(form, data, theta))
+
+
+class _Parts(NamedTuple):
+    """What the energy and its gradient share."""
+
+    apart: jax.Array  # (E, d, C) differences of the shape along the edges
+    lengths: jax.Array  # (E, C) squared lengths of the edges, of the points
+    theta: jax.Array  # (k, C)
+    at: Constants
+    squares: jax.Array  # (C,) of the shape
+    factor: jax.Array  # (C,) of the points, X = factor Y
+    weighed: jax.Array  # (C,) sum of squares of the points weighted by the prior's precision
+
+
+def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     squares = jnp.sum(Y * Y, axis=(0, 1), dtype=jnp.float64)
-    by_precision = _by_precision(data, Y)
+    by_precision = times_precision(data, Y)
     weighed = jnp.sum(Y * by_precision, axis=(0, 1), dtype=jnp.float64)
     square = jnp.exp(2.0 * eta[0]) * form.freedom / squares
     apart = Y[data.first] - Y[data.second]
@@ -237,14 +254,11 @@ def _parts(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> _Parts:
     return _Parts(
         apart,
         lengths,
-        theta,
-        p,
-        q,
-        lapse,
+        eta[1:],
+        constants_at(form, data, eta[1:]),
         squares,
         jnp.sqrt(square),
         square * weighed,
-        _bonus(form, data, theta),
     )
 
 
@@ -257,27 +271,27 @@ def _bonus(form: Form, data: Data, theta: jax.Array) -> jax.Array:
     return jnp.stack(rows)
 
 
-def _by_precision(data: Data, Y: jax.Array) -> jax.Array:
+def times_precision(data: Data, Y: jax.Array) -> jax.Array:
     """Every point times the prior's precision; as a sum, since a product would copy memory."""
     precision = data.precision.astype(Y.dtype)
     return jnp.sum(precision[:, :, None] * Y[:, None], axis=2)
 
 
-def _losses(
-    form: Form, parts: _Parts, near: jax.Array, far: jax.Array
+def comparison_losses(
+    form: Form, at: Constants, near: jax.Array, far: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array, Any]:
     """Losses of comparisons and their derivatives by near, far and the lapse rate."""
-    p, q = (jnp.asarray(c, near.dtype) for c in (parts.p, parts.q))
+    p, q = (jnp.asarray(c, near.dtype) for c in (at.p, at.q))
     loss, by_near, by_far = model_loss(form.code, p, q, near, far)
-    loss, share, by_lapse = _mixed(form, parts, 0.5, loss)
+    loss, share, by_lapse = mixed(form, at, 0.5, loss)
     return loss, share * by_near, share * by_far, by_lapse
 
 
-def _mixed(form: Form, parts: _Parts, chance: float, loss: jax.Array) -> tuple[jax.Array, Any, Any]:
+def mixed(form: Form, at: Constants, chance: float, loss: jax.Array) -> tuple[jax.Array, Any, Any]:
     """Losses with lapses, the factor of their slopes, and their derivatives by the lapse rate."""
     if LAPSE not in form.learned:
         return loss, 1.0, 0.0
-    return mixed_with_lapses(jnp.asarray(parts.lapse, loss.dtype), chance, loss)
+    return mixed_with_lapses(jnp.asarray(at.lapse, loss.dtype), chance, loss)
 
 
 def _of_lists(
@@ -290,26 +304,26 @@ def _of_lists(
     """
     found = []
     for group, own in zip(form.groups, data.lists, strict=True):
-        numbers = with_bonus(group, log_s[own.edges], own.places, parts.bonus)
+        numbers = with_bonus(group, log_s[own.edges], own.places, parts.at.bonus)
         loss, slopes = loss_and_slopes(group, numbers)
-        loss, share, by_lapse = _mixed(form, parts, group.chance, loss)
+        loss, share, by_lapse = mixed(form, parts.at, group.chance, loss)
         found.append((loss, share * slopes, by_lapse))
     return found
 
 
-def _similarities(form: Form, parts: _Parts, lengths: jax.Array) -> jax.Array:
-    """Log-similarities (E, C) of edges of these squared lengths."""
-    p, q = (jnp.asarray(c, lengths.dtype) for c in (parts.p, parts.q))
+def similarities(form: Form, at: Constants, lengths: jax.Array) -> jax.Array:
+    """Log-similarities (..., C) of pairs at these squared distances."""
+    p, q = (jnp.asarray(c, lengths.dtype) for c in (at.p, at.q))
     return log_similarity(form.code, p, q, lengths)
 
 
 def _sums(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, jax.Array]:
     """Weighted sums (C,) over all answers: of the losses, and of their slopes by the lapse rate."""
     lengths = parts.lengths
-    loss, _, _, by_lapse = _losses(form, parts, lengths[data.near], lengths[data.far])
+    loss, _, _, by_lapse = comparison_losses(form, parts.at, lengths[data.near], lengths[data.far])
     found = [(data.weights, loss, by_lapse)]
     if form.groups:
-        of_lists = _of_lists(form, data, parts, _similarities(form, parts, lengths))
+        of_lists = _of_lists(form, data, parts, similarities(form, parts.at, lengths))
         pairs = zip(data.lists, of_lists, strict=True)
         found += [(own.weights, loss, by_lapse) for own, (loss, _, by_lapse) in pairs]
 
@@ -323,7 +337,7 @@ def _sums(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, jax.Array]:
 def energies(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> jax.Array:
     """-log density (C,) of shapes Y (n, d, C) and eta (1 + k, C), up to a constant."""
     parts = _parts(form, data, Y, eta)
-    total = _sums(form, data, parts)[0] + _prior_of_scale(form, data, parts)[0]
+    total = _sums(form, data, parts)[0] + prior_of_scale(form, data, parts.weighed)[0]
     for k, name in enumerate(form.learned):
         a, b = data.priors[k, 0], data.priors[k, 1]
         if name == LAPSE:  # with the Jacobian of the logit
@@ -339,10 +353,10 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
     parts = _parts(form, data, Y, eta)
     pulls = _edge_weights(form, data, parts)
     half = jnp.sum(pulls * parts.lengths, axis=0, dtype=jnp.float64)
-    slope = _prior_of_scale(form, data, parts)[1]
+    slope = prior_of_scale(form, data, parts.weighed)[1]
     radial = 2.0 * (half + slope * parts.weighed)  # derivative of X's energy by the log size
     square = parts.factor**2
-    by_precision = _by_precision(data, Y)
+    by_precision = times_precision(data, Y)
     laplacian = _laplacian(form, data, parts, pulls, Y)
     by_Y = (
         (2.0 * square).astype(Y.dtype) * laplacian
@@ -362,10 +376,10 @@ def gradients(form: Form, data: Data, Y: jax.Array, eta: jax.Array) -> tuple[jax
 
 def _slopes_by_bonus(form: Form, data: Data, parts: _Parts) -> jax.Array:
     """Derivatives (2 + positions, C) of the loss by the bonus."""
-    total = jnp.zeros(parts.bonus.shape, jnp.float64)
+    total = jnp.zeros(parts.at.bonus.shape, jnp.float64)
     if all(place is None for place in form.bonuses):
         return total
-    of_lists = _of_lists(form, data, parts, _similarities(form, parts, parts.lengths))
+    of_lists = _of_lists(form, data, parts, similarities(form, parts.at, parts.lengths))
     for group, own, (_, slopes, _) in zip(form.groups, data.lists, of_lists, strict=True):
         total += sum_by_bonus(group, own.weights[:, None] * slopes, own.places, len(total))
     return total
@@ -380,11 +394,13 @@ def _edge_weights(form: Form, data: Data, parts: _Parts) -> jax.Array:
     lengths = parts.lengths
     pulls = jnp.zeros_like(lengths)
     if len(data.near):
-        _, by_near, by_far, _ = _losses(form, parts, lengths[data.near], lengths[data.far])
+        _, by_near, by_far, _ = comparison_losses(
+            form, parts.at, lengths[data.near], lengths[data.far]
+        )
         pulls += jnp.sum(data.count_nearer[:, :, None] * by_near[data.nearer], axis=0)
         pulls += jnp.sum(data.count_farther[:, :, None] * by_far[data.farther], axis=0)
     if form.groups:
-        log_s, pull_back = jax.vjp(lambda x: _similarities(form, parts, x), lengths)
+        log_s, pull_back = jax.vjp(lambda x: similarities(form, parts.at, x), lengths)
         of_lists = zip(form.groups, _of_lists(form, data, parts, log_s), strict=True)
         slopes = [slopes[: group.size] for group, (_, slopes, _) in of_lists]
         flat = jnp.concatenate([each.reshape(-1, each.shape[-1]) for each in slopes])
@@ -407,13 +423,13 @@ def _slope_by_theta(
     """Derivative (C,) of the energy by one parameter; see `tercet.posterior.target`."""
     a, b = data.priors[k, 0], data.priors[k, 1]
     if form.learned[k] == LAPSE:
-        total, lapse = _sums(form, data, parts)[1], parts.lapse
+        total, lapse = _sums(form, data, parts)[1], parts.at.lapse
         return jnp.asarray(total * lapse * (1.0 - lapse) - a * (1.0 - lapse) + b * lapse)
     pull: jax.Array = (parts.theta[k] - a) / b**2
     if form.learned[k] == OFFSET:
-        return jnp.asarray(pull - 2.0 / parts.q * half)
+        return jnp.asarray(pull - 2.0 / parts.at.q * half)
     if form.learned[k] == TAIL:
-        p, q = (jnp.asarray(c, parts.lengths.dtype) for c in (parts.p, parts.q))
+        p, q = (jnp.asarray(c, parts.lengths.dtype) for c in (parts.at.p, parts.at.q))
         lengths = parts.lengths + jnp.asarray(CORNER, parts.lengths.dtype)
         z = p * jnp.exp(jnp.minimum(0.5 * q * jnp.log(lengths), 80.0))
         by_tail = 2.0 * lengths / q * ((1.0 + z) * jnp.log1p(z) / z - 1.0)
@@ -423,12 +439,12 @@ def _slope_by_theta(
     return pull + jnp.sum(pulls * lengths * jnp.log(lengths), axis=0, dtype=jnp.float64)
 
 
-def _prior_of_scale(form: Form, data: Data, parts: _Parts) -> tuple[jax.Array, Any]:
-    """-log prior of the points, and its derivative by their weighted sum of squares."""
+def prior_of_scale(form: Form, data: Data, weighed: jax.Array) -> tuple[jax.Array, Any]:
+    """-log prior of the points, by their weighted sum of squares (C,), and its derivative."""
     if form.scale_learned:
-        return sum_out(parts.weighed, form.freedom, data.scale_mean, data.scale_sd)
+        return sum_out(weighed, form.freedom, data.scale_mean, data.scale_sd)
     slope = 0.5 * jnp.exp(-data.scale_mean)
-    return slope * parts.weighed, slope
+    return slope * weighed, slope
 
 
 def wright_omega(z: jax.Array) -> jax.Array:

@@ -35,13 +35,20 @@ class Settings:
 
     dimension: int | None
     dimensions: Sequence[int] | None
+    max_dimension: int | None
     uncertainty: str | None
     level: float
     questions: int
     samples: int | None
+    warmup: int | None
     seed: int
     n_jobs: int | None
     progress: bool | None
+
+    @property
+    def tries(self) -> bool:
+        """Whether the user said which dimensions to try."""
+        return self.dimensions is not None or self.max_dimension is not None
 
 
 class Object(NamedTuple):
@@ -76,7 +83,7 @@ class Analysis:
     dimension : DimensionEstimate or None
         None if the dimension was given or could not be estimated, and for kind "scale".
     dimension_note : str
-        A remark on the dimension, such as that only some of the answers were used.
+        A remark on the dimension, such as that it was set by the user.
     ensemble : Ensemble
         The draws, in principal axes.
     kind : {"posterior", "bootstrap", "scale"}

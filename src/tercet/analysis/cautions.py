@@ -29,7 +29,6 @@ __all__ = [
     "about_dimension_chains",
     "about_fit",
     "about_influential",
-    "about_part",
     "about_people",
     "about_replicates",
     "describe_calibration",
@@ -60,22 +59,17 @@ def about_chains(found: Diagnostics | None) -> str:
         )
     return (
         f"The chains did not converge: {wrong}. The map, its intervals and all probabilities on "
-        "this page are provisional; do not report them. Try another --seed, which starts the "
-        f"chains elsewhere, longer chains ({longer}), another number of dimensions (--dim), or "
-        "--uncertainty bootstrap, which needs no chains."
+        "this page are provisional; do not report them. Use longer chains "
+        f"({longer} --warmup 2000). If they still disagree, the answers allow several different "
+        "maps: answers about the objects concerned, or another number of dimensions (--dim), would "
+        "decide."
     )
 
 
-def about_dimension(estimate: DimensionEstimate | None, shown: int, most: int) -> str:
+def about_dimension(estimate: DimensionEstimate | None, shown: int) -> str:
     """A number of dimensions that is undecided, or is the largest that was tried.
 
-    Parameters
-    ----------
-    estimate : DimensionEstimate or None
-    shown : int
-        Dimensions of the map.
-    most : int
-        Dimensions that the answers support.
+    ``shown`` are the dimensions of the map.
     """
     if estimate is None or estimate.verdict == "decided":
         return ""
@@ -91,11 +85,11 @@ def about_dimension(estimate: DimensionEstimate | None, shown: int, most: int) -
         )
     if estimate.at_the_end:
         cure = "These answers support no more; collect more"
-        if last < most:
-            cure = f"--dimensions {first}-{min(2 * last, most)} tries more"
+        if estimate.next_limit is not None:
+            cure = f"--max-dim {estimate.next_limit} tries more"
         return (
-            f"The number of dimensions is the largest of those tried ({first} to {last}) and still "
-            f"predicts best, so more may be needed. {cure}."
+            f"The number of dimensions is the largest of those tried ({first} to {last}): at least "
+            f"{last} are needed, and more were not tried. {cure}."
         )
     following = next(row.dimension for row in estimate.rows if row.dimension > estimate.dimension)
     return (
@@ -123,17 +117,6 @@ def about_dimension_chains(estimate: DimensionEstimate | None) -> str:
         f"In {joined(poor)} dimension{'' if poor == [1] else 's'}, the chains with which the "
         "number of dimensions was chosen ended in different maps. The choice does not depend on "
         "them alone, but it is imprecise."
-    )
-
-
-def about_part(estimate: DimensionEstimate | None, n_answers: int) -> str:
-    """Answers that were not used to choose the number of dimensions, to save time."""
-    if estimate is None or estimate.n_answers >= n_answers:
-        return ""
-    return (
-        f"To save time, the number of dimensions was chosen with {estimate.n_answers} of the "
-        f"{n_answers} answers, drawn at random. The full set of answers might support more "
-        "dimensions."
     )
 
 

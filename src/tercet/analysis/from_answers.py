@@ -20,7 +20,6 @@ from tercet.analysis.cautions import (
     about_dimension_chains,
     about_fit,
     about_influential,
-    about_part,
     about_people,
     about_replicates,
 )
@@ -36,6 +35,7 @@ from tercet.errors import ConvergenceWarning, DataWarning, InputError, recorded
 from tercet.held_out import HeldOut, predict_held_out
 from tercet.io import read_file
 from tercet.io.reading import Reading
+from tercet.makers import MOST_ANSWERS, MOST_OBJECTS
 from tercet.posterior import Posterior
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.posterior.draw import Begun
@@ -45,13 +45,11 @@ from tercet.uses.active import Suggestions, suggest
 from tercet.uses.certainty import Certainty, certainty
 from tercet.uses.compare.comparison import LackOfFit, lack_of_fit
 from tercet.uses.dimension import DimensionEstimate
-from tercet.uses.dimension.estimate import (
-    BEGINNING,
+from tercet.uses.dimension.estimate import BEGINNING, find_dimension
+from tercet.uses.dimension.tried import (
     DimensionSettings,
     TooFewAnswersError,
     check_dimensions,
-    find_dimension,
-    most_dimensions,
 )
 from tercet.uses.quality import AnswerCheck, check_answers
 from tercet.uses.quality.counts import mentions
@@ -62,16 +60,14 @@ __all__ = ["analyse", "describe_objects"]
 
 KINDS = ("posterior", "bootstrap", "scale")
 SCALING = ("mlds-quads", "mlds-triads")  # formats of difference scaling
-MOST_ANSWERS, MOST_OBJECTS = 300_000, 300  # above which a posterior takes very long
 FOLDS, FOLD_REPLICATES = 5, 50  # of a bootstrap, to predict held-out answers
 FEWEST_OBJECTS = 4  # for a map to say more than the answers themselves
-MOST_FOR_DIMENSION = 30_000  # answers; if there are more, a random part
 FEWEST_SAMPLES = 20  # maps
 FALLBACK = 2  # dimensions, if they could not be estimated
 
 # First keys of seeds. The maps use the seed itself, as `tercet posterior` does: makers have keys
 # below 10 of their own.
-_DIMENSION, _FIT, _QUESTIONS, _PART, _SCALE, _HELD_OUT, _SAMPLE = range(11, 18)
+_DIMENSION, _FIT, _QUESTIONS, _, _SCALE, _HELD_OUT, _SAMPLE = range(11, 18)
 
 
 def analyse(
@@ -79,10 +75,12 @@ def analyse(
     *,
     dimension: int | None = None,
     dimensions: Sequence[int] | None = None,
+    max_dimension: int | None = None,
     uncertainty: str | None = None,
     level: float = 0.95,
     questions: int = 10,
     samples: int | None = None,
+    warmup: int | None = None,
     random_state: Seed = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -98,7 +96,9 @@ def analyse(
     dimension : int, optional
         Number of dimensions of the map; estimated by default.
     dimensions : sequence of int, optional
-        Numbers of dimensions to try; by default 1 to 6, or as many as the answers support.
+        Numbers of dimensions to try; by default 1 to ``max_dimension``.
+    max_dimension : int, optional
+        The largest to try, 6 by default; fewer are tried if the answers support no more.
     uncertainty : {"posterior", "bootstrap", "scale"}, optional
         By default the posterior; the signed-difference scale for files of difference scaling; a
         bootstrap for very many answers or objects.
@@ -108,6 +108,8 @@ def analyse(
         How many next questions to suggest.
     samples : int, optional
         Draws of each chain, or replicates of the bootstrap; by default as suits the answers.
+    warmup : int, optional
+        Initial draws of each chain that are discarded, as in `Posterior`.
     random_state : None, int or numpy.random.Generator
     n_jobs : int, optional
         Threads, all cores by default; the result does not depend on them.
@@ -133,10 +135,12 @@ def analyse(
     settings = Settings(
         dimension=dimension,
         dimensions=dimensions,
+        max_dimension=max_dimension,
         uncertainty=uncertainty,
         level=level,
         questions=questions,
         samples=samples,
+        warmup=warmup,
         seed=entropy_of(random_state),
         n_jobs=n_jobs,
         progress=progress,
@@ -225,7 +229,7 @@ def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
             known = ", ".join(map(repr, KINDS))
             raise InputError(f"uncertainty must be one of {known}, got {settings.uncertainty!r}.")
         return settings.uncertainty, "as requested"
-    is_line = settings.dimension in (None, 1) and settings.dimensions is None
+    is_line = settings.dimension in (None, 1) and not settings.tries
     if reading.format in SCALING and is_line:
         return "scale", "the file is from difference scaling: stimuli on a line, in known order"
     if len(triplets) > MOST_ANSWERS or triplets.n_objects > MOST_OBJECTS:
@@ -238,14 +242,15 @@ def choose_kind(reading: Reading, settings: Settings) -> tuple[str, str]:
 
 def make_maker(kind: str, d: int, settings: Settings) -> Posterior | Bootstrap:
     """The ensemble maker: the recommended model in d dimensions."""
-    maker = Posterior if kind == "posterior" else Bootstrap
-    return maker(
-        d,
-        n_samples=settings.samples,
-        random_state=settings.seed,
-        n_jobs=settings.n_jobs,
-        progress=settings.progress,
-    )
+    common: dict[str, Any] = {
+        "n_samples": settings.samples,
+        "random_state": settings.seed,
+        "n_jobs": settings.n_jobs,
+        "progress": settings.progress,
+    }
+    if kind == "posterior":
+        return Posterior(d, warmup=settings.warmup, **common)
+    return Bootstrap(d, **common)
 
 
 class _Made(NamedTuple):
@@ -351,12 +356,12 @@ def _check(triplets: Triplets, answers: Answers, settings: Settings) -> None:
             f"a scale has one dimension, got {settings.dimension}; omit the dimension, or choose "
             "another uncertainty."
         )
-    if settings.dimension is not None and settings.dimensions is not None:
+    if settings.tries and settings.dimension is not None:
         raise InputError("give either the dimension of the map or dimensions to try, not both.")
-    if settings.dimensions is not None:
+    if settings.tries:
         if settings.uncertainty == "scale":
             raise InputError("a scale has one dimension; omit the dimensions to try.")
-        check_dimensions(settings.dimensions, answers)
+        check_dimensions(settings.dimensions, answers, settings.max_dimension)
     largest = triplets.n_objects - 2
     if settings.dimension is not None and not 1 <= settings.dimension <= largest:
         raise InputError(
@@ -388,22 +393,22 @@ def _estimate(kind: str, answers: Answers, settings: Settings) -> _Estimate:
     """Estimate the dimension by the first draws of the map's own chains, if that is possible."""
     if settings.dimension is not None:
         return _Estimate(None, {}, "The number of dimensions was set by the user.")
-    part, note = _part(answers, settings)
     whole = make_maker("posterior", 2, settings)
     few = settings.samples is not None and settings.samples < BEGINNING.n_samples
     if few:  # too few to choose by
         whole.set_params(n_samples=None)
     how = DimensionSettings(
         dimensions=settings.dimensions,
+        max_dimension=settings.max_dimension,
         thorough=False,
         n_jobs=settings.n_jobs,
         random_state=_rng(settings, _DIMENSION),
         progress=settings.progress,
     )
     try:
-        found = find_dimension(part, how, whole)
+        found = find_dimension(answers, how, whole)
     except TooFewAnswersError:
-        if settings.dimensions is not None:
+        if settings.tries:
             raise
         return _Estimate(
             None,
@@ -411,23 +416,8 @@ def _estimate(kind: str, answers: Answers, settings: Settings) -> _Estimate:
             f"The number of dimensions could not be estimated from so few answers; {FALLBACK} are "
             "shown by default.",
         )
-    shared = kind == "posterior" and part is answers and not few
-    return _Estimate(found.estimate, found.begun if shared else {}, note)
-
-
-def _part(answers: Answers, settings: Settings) -> tuple[Answers, str]:
-    """Whole units, drawn at random, if there are very many answers."""
-    if len(answers) <= MOST_FOR_DIMENSION:
-        return answers, ""
-    units = number_units(answers)
-    order = _rng(settings, _PART).permutation(int(units.max()) + 1)
-    sizes = np.cumsum(np.bincount(units)[order])
-    chosen = order[: int(np.searchsorted(sizes, MOST_FOR_DIMENSION)) + 1]
-    part = answers[np.isin(units, chosen)]
-    return part, (
-        f"The number of dimensions was estimated from {part.n_answers} of the "
-        f"{answers.n_answers} answers, drawn at random."
-    )
+    shared = kind == "posterior" and not few
+    return _Estimate(found.estimate, found.begun if shared else {}, "")
 
 
 def _suggest(
@@ -467,17 +457,15 @@ def _be_careful(
     """What to be careful about, gravest first."""
     diagnostics = made.diagnostics
     converged = diagnostics is None or diagnostics.agree
-    most = most_dimensions(answers.n_objects, min(len(answers), MOST_FOR_DIMENSION))
     found = (
         about_chains(diagnostics),
         about_replicates(made.ensemble.provenance),
-        about_dimension(made.dimension, made.ensemble.n_components, most),
+        about_dimension(made.dimension, made.ensemble.n_components),
         about_dimension_chains(made.dimension),
         about_fit(made.fit, made.goodness, converged),
         about_calibration(made.held_out),
         about_ceiling(made.held_out, ceiling),
         about_influential(made.held_out),
-        about_part(made.dimension, answers.n_answers),
         made.note if made.undecided else "",
         *_about_scale(reading, made),
         about_people(check, made.scale),

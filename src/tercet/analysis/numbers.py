@@ -188,6 +188,8 @@ def as_dict(analysis: Analysis) -> dict[str, Any]:
             "verdict": analysis.dimension and analysis.dimension.verdict,
             "reason": analysis.dimension and analysis.dimension.reason,
             "undecided_at": analysis.dimension and analysis.dimension.undecided_at,
+            "ran_longer": analysis.dimension and list(analysis.dimension.ran_longer),
+            "by_chains": analysis.dimension and analysis.dimension.by_chains,
             "n_answers": analysis.dimension and analysis.dimension.n_answers,
             "note": analysis.dimension_note,
         },

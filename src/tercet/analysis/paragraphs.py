@@ -83,10 +83,13 @@ def _methods_dimension(analysis: Analysis) -> str:
     chosen = f"{d} {were(d)} chosen{more}"
     if estimate.dimension is None:
         chosen = f"none could be chosen ({d} are shown)"
+    then = "the leave-one-out predictive density of the posterior"
+    if not estimate.by_chains:
+        then = "one of cross-validated log-loss"
     return (
         f"Of {tried[0]} to {tried[-1]} dimensions, {chosen} by a corrected resampled t-test of "
-        "cross-validated accuracy (Künstle et al., 2022), followed by the leave-one-out predictive "
-        f"density of the posterior. {analysis.dimension_note}"
+        f"cross-validated accuracy (Künstle et al., 2022), followed by {then}. "
+        f"{analysis.dimension_note}"
     ).strip()
 
 

@@ -99,26 +99,23 @@ def _about_dimension(analysis: Analysis) -> str:
     tried = f"{dimensions[0]} to {dimensions[-1]}"
     if len(dimensions) < dimensions[-1] - dimensions[0] + 1:
         tried = joined(dimensions)
+    tried += " tried" if estimate.by_chains else " tried, by cross-validation alone"
     stuck = estimate.undecided_at and (
         f"the chains ended in different maps in {counted(estimate.undecided_at, 'dimension')}"
     )
     if estimate.dimension is None:
         if not stuck:
-            return (
-                f"{shown} by default: held-out answers are predicted at chance level ({tried} "
-                "tried)."
-            )
+            return f"{shown} by default: held-out answers are predicted at chance level ({tried})."
         best = max(estimate.rows, key=lambda row: row.accuracy.value)
         return (
             f"{shown} by default: how many are needed is undecided, because {stuck}. Of single "
             f"maps, those in {counted(best.dimension, 'dimension')} predict held-out "
-            f"{analysis.check.counts.word}s best ({percent(best.accuracy.value)} correct; {tried} "
-            "tried)."
+            f"{analysis.check.counts.word}s best ({percent(best.accuracy.value)} correct; {tried})."
         )
     place = dimensions.index(estimate.dimension)
     worse = "fewer predict held-out answers worse" if place else ""
     if place + 1 == len(dimensions):
-        return f"{shown}: {worse}, more were not tried ({tried} tried)."
+        return f"At least {shown.lower()}: {worse}, more were not tried ({tried})."
     more = dimensions[place + 1]
     if estimate.verdict == "decided":
         after = ", more do not help" if place else "more do not predict held-out answers better"
@@ -126,7 +123,7 @@ def _about_dimension(analysis: Analysis) -> str:
         after = f"; whether {more} predict" if place else f"whether {more} predict held-out answers"
         after += " better is "
         after += f"undecided, because {stuck}" if stuck else "unclear from these answers"
-    return f"{shown}: {worse}{after} ({tried} tried)."
+    return f"{shown}: {worse}{after} ({tried})."
 
 
 def _about_certainty(analysis: Analysis) -> str:

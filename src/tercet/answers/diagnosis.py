@@ -19,6 +19,8 @@ from tercet.text import alike, list_alike, listed, listing
 
 __all__ = ["diagnose", "warn_about"]
 
+FEWER = 0.5  # share of the answers below which the sum of their weights is reported
+
 
 def diagnose(answers: Any, min_answers: int = 3) -> list[str]:
     """List in sentences what these answers do not determine, whatever the model.
@@ -27,7 +29,7 @@ def diagnose(answers: Any, min_answers: int = 3) -> list[str]:
     ----------
     answers : Choices, Triplets, (m, 3) or (m, 4) array, data frame, or StreamedTriplets
         A row counts once, whatever its weight: a repeated question adds no
-        constraint of another kind.
+        constraint of another kind. Weights that let the answers count for far fewer are reported.
     min_answers : int
         Objects in fewer answers are reported. In d dimensions at least d + 1 half-spaces are
         needed to enclose a point, so use d + 1; the default is for two dimensions.
@@ -53,7 +55,7 @@ def diagnose(answers: Any, min_answers: int = 3) -> list[str]:
     counts = np.zeros(n, dtype=np.int64)
     for block in blocks_of(triplets):
         counts += np.bincount(block.array.ravel(), minlength=n)
-    messages = []
+    messages = _about_weights(answers if isinstance(answers, Choices) else triplets, m)
     if (unseen := np.flatnonzero(counts == 0)).size:
         from_one = " Are objects numbered from 1 instead of 0?"
         messages.append(
@@ -96,6 +98,24 @@ def warn_about(
     """Issue the findings of `diagnose` as `DataWarning`; stacklevel 2 is the caller."""
     for message in diagnose(answers, min_answers):
         warnings.warn(message, DataWarning, stacklevel=stacklevel)
+
+
+def _about_weights(answers: Answers | StreamedTriplets, m: int) -> list[str]:
+    """Weights that are no counts, and with which the answers count for far fewer."""
+    parts = [answers] if isinstance(answers, Choices) else blocks_of(answers)
+    total, whole = 0.0, True
+    for part in parts:
+        if part.weights is None:
+            return []
+        total += float(part.weights.sum())
+        whole = whole and bool((part.weights == np.rint(part.weights)).all())
+    if whole or total >= FEWER * m:
+        return []
+    return [
+        f"The weights of {m} answers sum to {total:.3g}: they count as {total:.3g} answers, and "
+        "what is assumed without answers, such as a prior, weighs the more. If each of them should "
+        "count, divide the weights by their mean (in Python: weights / weights.mean())."
+    ]
 
 
 def _components(triplets: Triplets | StreamedTriplets, counts: Index) -> list[Index]:

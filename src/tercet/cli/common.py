@@ -34,6 +34,7 @@ __all__ = [
     "add_checkpoint",
     "add_command",
     "add_device",
+    "add_dimensions",
     "add_effort",
     "add_form",
     "add_format",
@@ -370,6 +371,23 @@ def dimensions(text: str) -> list[int]:
             raise argparse.ArgumentTypeError(f"{part!r} is not a range such as 1-6")
         numbers += range(low, high + 1)
     return numbers
+
+
+def add_dimensions(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which numbers of dimensions to try."""
+    tried = parser.add_mutually_exclusive_group()
+    tried.add_argument(
+        "--dimensions",
+        type=dimensions,
+        metavar="RANGE",
+        help="dimensions to try, such as 1-4 or 1,2,5 (default: 1-6, fewer for few answers)",
+    )
+    tried.add_argument(
+        "--max-dim",
+        type=count,
+        metavar="N",
+        help="the largest dimension to try (default: 6); fewer if the answers support no more",
+    )
 
 
 def columns(text: str) -> dict[str, str]:

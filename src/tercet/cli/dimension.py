@@ -7,12 +7,12 @@ from typing import Any
 
 from tercet.cli.common import (
     add_command,
+    add_dimensions,
     add_effort,
     add_form,
     add_out,
     add_reading,
     count,
-    dimensions,
     effort_of,
     load_answers,
 )
@@ -23,6 +23,7 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet dimension answers.csv --quick           only what the recommendation needs
 tercet dimension answers.csv --dimensions 1-3  the whole table, for 1, 2 and 3 dimensions
+tercet dimension answers.csv --max-dim 12      if 6, the default maximum, may be too few
 """
 
 
@@ -41,12 +42,7 @@ def add_to(commands: Any) -> None:
         examples=EXAMPLES,
     )
     add_reading(parser)
-    parser.add_argument(
-        "--dimensions",
-        type=dimensions,
-        metavar="RANGE",
-        help="dimensions to try, such as 1-4 or 1,2,5 (default: 1-6, fewer for few answers)",
-    )
+    add_dimensions(parser)
     parser.add_argument(
         "--quick", action="store_true", help="compute only what the recommendation needs"
     )
@@ -66,9 +62,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--repeats",
         type=count,
-        default=10,
         metavar="N",
-        help="repeats of the cross-validation (default: 10)",
+        help="repeats of the cross-validation (default: 10, fewer for more than 30 000 answers)",
     )
     add_out(parser, "the table as CSV")
     add_effort(parser)
@@ -82,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     found = estimate_dimension(
         load_answers(options).to_fit(),
         options.dimensions,
+        max_dimension=options.max_dim,
         unit=options.unit,
         folds=options.folds,
         repeats=options.repeats,
@@ -96,6 +92,8 @@ def run(options: argparse.Namespace) -> int:
         "verdict": found.verdict,
         "reason": found.reason,
         "undecided_at": found.undecided_at,
+        "ran_longer": list(found.ran_longer),
+        "by_chains": found.by_chains,
         "unit": found.unit,
         "n_answers": found.n_answers,
         "dimensions": rows,

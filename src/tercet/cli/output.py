@@ -56,10 +56,11 @@ OPTIONS = {  # options of the command line whose names differ from the parameter
     "random_state": "seed",
     "skip_invalid": "skip-invalid",
     "max_bytes": "max-size",
+    "max_dimension": "max-dim",
 }
 PARAMETER = re.compile(
     r"(?<!-)\b(?:(n_samples|n_components|n_chains|n_objects|n_jobs|random_state|per_anchor|warmup|"
-    r"per_object|n_shown)"
+    r"per_object|n_shown|max_dimension)"
     r"\b(?!=)"  # alone
     r"|(\w+)=(?:'(\w+)'|True\b|(\d[\d./]*\b)))"  # with a plain value
 )

@@ -156,9 +156,9 @@ def _about_chains(maker: Posterior) -> str:
     diagnostics, n_chains = maker.diagnostics_, maker.ensemble_.n_chains
     settings = f"{type(maker.embedder).__name__}, {counted(n_chains, 'chain')}"
     if diagnostics is None:
-        return f"{settings}, too short to be checked."
+        return f"{settings}."
     size = f"effective sample size {min(diagnostics.ess_bulk, diagnostics.ess_tail):.0f}"
-    if n_chains == 1:
-        return f"{settings}, {size}."
     verdict = "have not converged" if diagnostics.problems else "agree"
-    return f"{settings}. Chains {verdict} (R-hat {diagnostics.r_hat:.3f}, {size})."
+    who = "Halves of the chain" if n_chains == 1 else "Chains"
+    searched = f" {diagnostics.starts.capitalize()}." if diagnostics.starts else ""
+    return f"{settings}. {who} {verdict} (R-hat {diagnostics.r_hat:.3f}, {size}).{searched}"

@@ -8,10 +8,10 @@ from typing import Any
 
 from tercet.cli.common import (
     add_command,
+    add_dimensions,
     add_effort,
     add_reading,
     count,
-    dimensions,
     load_answers,
     natural_number,
     progress_of,
@@ -27,7 +27,7 @@ __all__ = ["add_to", "run"]
 EXAMPLES = """
 tercet report answers.csv -o report.html        one page, to open or share
 tercet report answers.csv --dim 2 -o results/   a folder with page, figures, tables and maps
-tercet report answers.csv --dimensions 1-12     if 6, the default maximum, may be too few
+tercet report answers.csv --max-dim 12          if 6 dimensions, the default, may be too few
 tercet report answers.csv --columns anchor=probe,near=chosen,far=other -o report.html
 tercet report answers.csv --groups groups.csv --pictures stimuli -o report.html
 tercet report answers.csv --json                all results as JSON, without a page
@@ -51,12 +51,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--dim", type=count, metavar="D", help="dimensions of the map (default: estimated)"
     )
-    parser.add_argument(
-        "--dimensions",
-        type=dimensions,
-        metavar="RANGE",
-        help="dimensions to try, such as 1-12 or 1,2,5 (default: 1-6, fewer for few answers)",
-    )
+    add_dimensions(parser)
     parser.add_argument(
         "--uncertainty",
         choices=("posterior", "bootstrap", "scale"),
@@ -67,6 +62,12 @@ def add_to(commands: Any) -> None:
         type=several,
         metavar="N",
         help="draws per chain, or resamples (default: depends on the answers)",
+    )
+    parser.add_argument(
+        "--warmup",
+        type=natural_number,
+        metavar="N",
+        help="discarded draws per chain before these (default: 500)",
     )
     parser.add_argument(
         "--level",
@@ -126,7 +127,9 @@ def run(options: argparse.Namespace) -> int:
         reading,
         dimension=options.dim,
         dimensions=options.dimensions,
+        max_dimension=options.max_dim,
         samples=options.samples,
+        warmup=options.warmup,
         uncertainty=options.uncertainty,
         level=options.level,
         questions=options.questions,

@@ -18,17 +18,28 @@ ACCEPT, ACCEPT_IN_LOCKSTEP = 0.75, 0.8
 # tenth of that of two leapfrog steps, so the step can be longer.
 FIRST_PUSH = 0.1931833275037836
 DIVERGED = 1000.0  # error of the energy beyond which a transition is divergent
-HOPS = 8  # objects in one dimension per proposed hop and draw
 
 # Mean length of a trajectory, in standard deviations of the approximation. In lockstep it is the
 # first one of the warm-up, which then tries LENGTHS and takes the most efficient.
 LENGTH, LENGTH_IN_LOCKSTEP = 3.0, 1.5
 LENGTHS = (0.7, 1.0, 1.5, 2.2, 3.3, 5.0)
 MOST_STEPS = 128
-MOST_STEPS_ON_A_LINE = 32  # fewer, because hops explore too
+MOST_STEPS_ON_A_LINE = 32  # fewer, because objects are relocated too
 FIRST_STEPS = 32  # maximum while the step is being tuned
 FIRST_STEP = 0.5  # times the number of coordinates to the power -1/4
 SHORTEST = 0.25  # factor of the shortest occasional steps
+
+# Relocations. Their cost in a draw is about that of three gradients, whatever the size.
+RELOCATED = 32  # objects per relocated object and draw
+MARKS = 32  # places tried first, near other objects
+CLIMBS = 3  # of these, the best, from which the density is climbed
+CLIMBING = 6  # most steps of a climb
+CANDIDATES = 4  # places to choose from, besides the present one
+SWAPPED_AMONG = 3  # objects, of which the nearest is exchanged with another
+DIFFERENCE = 1e-4  # for second derivatives of the density, in units of the spread of the map
+STUDENT_FREEDOM = 4.0  # of the candidates: heavier tails than those of any density of a place
+STUDENT_WIDER = 1.2  # their widths, in units of those by the curvature
+FLATTER = 0.7  # power of the densities at the maxima, as weights of the mixture
 
 # Dual averaging of the logarithm of the step (Hoffman & Gelman 2014, section 3.2, their constants).
 GOAL = 10.0  # times the first step, towards which the step is shrunk

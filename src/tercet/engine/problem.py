@@ -23,8 +23,8 @@ EDGES_PER_TRIPLET = 0.8
 
 SMALL = 500  # objects
 
-_NONE = np.empty(0, dtype=np.uint32)
-_NO_EDGES = np.empty((0, 2), dtype=np.uint32)
+NO_INDEX = np.empty(0, dtype=np.uint32)
+NO_EDGES = np.empty((0, 2), dtype=np.uint32)
 
 
 class Lists(NamedTuple):
@@ -48,8 +48,8 @@ class Lists(NamedTuple):
 UNKNOWN = 1  # place of an alternative whose position is unknown; position p has the place 2 + p
 NO_BONUS = np.zeros(2)
 _NO_PLACES = np.empty(0, dtype=np.int64)
-_NO_LISTS = Lists(
-    _NONE,
+NO_LISTS = Lists(
+    NO_INDEX,
     np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.int64),
     np.empty(0, dtype=np.int64),
@@ -97,12 +97,12 @@ def build_problem(
     problem = Problem(
         comparisons[rows].astype(np.uint32),
         np.empty(0) if weights is None else np.asarray(weights, dtype=np.float64)[rows],
-        _NONE,
-        _NONE,
-        _NO_EDGES,
+        NO_INDEX,
+        NO_INDEX,
+        NO_EDGES,
         position,
         int(n_objects),
-        _NO_LISTS,
+        NO_LISTS,
     )
     if comparisons.shape[1] == 4:
         use_edges = True
@@ -141,7 +141,7 @@ def build_choice_problem(
     position[twos] = problem.position
     position[others] = len(twos) + np.arange(len(others))
     c, listed = problem.comparisons, pairs[places].astype(np.uint32)
-    numbers, edges = _number(
+    numbers, edges = number_pairs(
         np.concatenate([c[:, 0], c[:, 2], listed[:, 0]]),
         np.concatenate([c[:, 1], c[:, 3], listed[:, 1]]),
         n_objects,
@@ -263,14 +263,14 @@ def _number_edges(problem: Problem, *, always: bool) -> Problem:
     c = problem.comparisons
     first = np.concatenate([c[:, 0], c[:, -2] if c.shape[1] == 4 else c[:, 0]])
     second = np.concatenate([c[:, 1], c[:, -1]])
-    numbers, edges = _number(first, second, problem.n_objects)
+    numbers, edges = number_pairs(first, second, problem.n_objects)
     if len(edges) > EDGES_PER_TRIPLET * len(c) and not always:
         return problem
     near, far = numbers.reshape(2, -1)
     return problem._replace(near=near, far=far, edges=edges)
 
 
-def _number(first: Index, second: Index, n_objects: int) -> tuple[Index, Index]:
+def number_pairs(first: Index, second: Index, n_objects: int) -> tuple[Index, Index]:
     """The edge number of every pair, and the objects (E, 2) of the distinct edges."""
     n = np.uint64(n_objects)
     low, high = np.minimum(first, second).astype(np.uint64), np.maximum(first, second)

@@ -42,12 +42,17 @@ def plot_models(comparison: Comparison, ax: Axes | None = None) -> Axes:
     for place, score in enumerate(shown):
         worse = clearly_worse(score, comparison.n_answers)
         _draw_model(ax, place, score, _WORSE if worse else _CLOSE)
-    ax.set_yticks(range(len(shown)), [drawable(score.model) for score in shown])
+    ax.set_yticks(range(len(shown)), [_label(score) for score in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlabel("difference in log-loss per answer from the best model, ± 2 standard errors")
     ax.text(1.02, 1.0, "weight", transform=ax.transAxes, va="bottom", fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _label(score: ModelScore) -> str:
+    """The name of a model, marked if its chains disagree."""
+    return drawable(score.model if score.converged else f"! {score.model}")
 
 
 def _draw_model(ax: Axes, place: int, score: ModelScore, colour: str) -> None:
@@ -59,7 +64,7 @@ def _draw_model(ax: Axes, place: int, score: ModelScore, colour: str) -> None:
     ax.text(
         1.02,
         place,
-        f"{score.weight:.2f}",
+        "–" if score.weight is None else f"{score.weight:.2f}",
         transform=ax.get_yaxis_transform(),
         va="center",
         fontsize=9,

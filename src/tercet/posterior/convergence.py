@@ -54,7 +54,7 @@ def convergence(table: Array, superchains: int = 0) -> Convergence:
         found.ess_tail[block] = _ess_tail(values)
         if superchains:
             found.r_hat[block] = _nested(values, superchains)
-        elif chains > 1:
+        else:  # one chain is compared with itself, half with half
             bulk, folded = _r_hat(scores), _r_hat(_normal_scores(_fold(split)))
             # Where the folded draws have none, as of chains that stand still, the draws' own.
             found.r_hat[block] = np.where(folded > bulk, folded, bulk)

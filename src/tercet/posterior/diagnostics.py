@@ -13,24 +13,26 @@ away from similar starts, so the first halves of the chains are compared with th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtri
 
 from tercet.engine.constants import WATCHED_PAIRS
 from tercet.engine.problem import some_pairs
 from tercet.models.base import Array
-from tercet.posterior.convergence import convergence
+from tercet.posterior.convergence import FEWEST_DRAWS, convergence
 
-# The largest of many R-hats is well above 1 in converged chains too: hence not the usual 1.01.
-R_HAT = 1.05
+R_HAT = 1.05  # of four chains or more: not the usual 1.01, see `largest_r_hat`
+CHANCE = 0.05  # that converged chains have a larger one
 # Nested R-hat is the root of 1 + B / W. With B / W = 16 / 400 the 16 superchains together have an
 # effective sample size of 400.
 R_HAT_NESTED = 1.02
 ESS_A_CHAIN = 50
 ENOUGH_ESS = 400  # of any number of chains
+_OTHERS = 5  # quantities besides the distances of pairs, roughly
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,12 @@ class Diagnostics:
     superchains : int
         Groups of chains that started at the same point, for which ``r_hat`` is nested; 0 if every
         chain had its own start.
+    modes : int
+        Different modes that the searches for the chains' starts found; 0 if there was no search.
+    dropped : int
+        Chains that were restarted, because the mode they had found is too improbable to matter.
+    deficit : float
+        How far, in nats, the best of the dropped ones was below the best of all; NaN if none was.
     """
 
     r_hat: float
@@ -63,6 +71,9 @@ class Diagnostics:
     n_chains: int
     n_samples: int
     superchains: int = 0
+    modes: int = 0
+    dropped: int = 0
+    deficit: float = math.nan
 
     def describe(self) -> dict[str, Any]:
         """All values, for the provenance; missing ones are None."""
@@ -71,25 +82,51 @@ class Diagnostics:
     @property
     def limit(self) -> float:
         """The R-hat at which chains are taken to disagree."""
-        return R_HAT_NESTED if self.superchains else R_HAT
+        if self.superchains:
+            return R_HAT_NESTED
+        return round(max(R_HAT, largest_r_hat(self.n_chains)), 2)
 
     @property
     def agree(self) -> bool:
-        """Whether the chains converged to the same maps by R-hat; true of a single chain."""
-        return self.n_chains == 1 or self.r_hat < self.limit
+        """Whether the chains, or the halves of a single one, converged to the same maps by R-hat.
+
+        True of fewer draws than can be judged, which are a problem of their own.
+        """
+        return self.n_samples < FEWEST_DRAWS or self.r_hat < self.limit
+
+    @property
+    def enough(self) -> bool:
+        """Whether the chains have converged, with draws enough for any use."""
+        return not self.problems and min(self.ess_bulk, self.ess_tail) >= ENOUGH_ESS
+
+    @property
+    def starts(self) -> str:
+        """What was found and dropped in the search for starts, in words; empty if nothing was."""
+        if self.dropped == 0:
+            return ""
+        chains = "one chain was" if self.dropped == 1 else f"{self.dropped} chains were"
+        return (
+            f"{self.modes} modes found; {chains} restarted from a better one, "
+            f"at least {self.deficit:.0f} nats above"
+        )
 
     @property
     def problems(self) -> list[str]:
         """Problems in plain words; empty if there are none."""
+        if self.n_samples < FEWEST_DRAWS:
+            return [f"{self.n_samples} draws of a chain are too few to judge whether it converged"]
         problems = []
         limit, kind = self.limit, "nested R-hat" if self.superchains else "R-hat"
         if not self.agree:
+            who = f"the {self.n_chains} chains"
+            if self.n_chains == 1:
+                who = "the first and the second half of the chain"
             problems.append(
-                f"the {self.n_chains} chains disagree about {self.worst} ({kind} {self.r_hat:.2f}, "
+                f"{who} disagree about {self.worst} ({kind} {self.r_hat:.2f}, "
                 f"should be below {limit})"
             )
         fewest = min(self.ess_bulk, self.ess_tail)
-        enough = min(ESS_A_CHAIN * self.n_chains, ENOUGH_ESS)
+        enough = fewest_ess(self.n_chains)
         if not fewest >= enough:
             problems.append(
                 f"the effective sample size of the {self.n_chains * self.n_samples} draws is only "
@@ -98,6 +135,23 @@ class Diagnostics:
         if self.divergences > 0.01 * self.n_chains * self.n_samples:
             problems.append(f"{self.divergences} divergent transitions")
         return problems
+
+
+def fewest_ess(n_chains: int) -> int:
+    """The effective sample size that so many chains should have together."""
+    return min(ESS_A_CHAIN * n_chains, ENOUGH_ESS)
+
+
+def largest_r_hat(n_chains: int) -> float:
+    """The R-hat that the largest of all quantities exceeds by chance, in converged chains.
+
+    Of M half chains with N effective draws together, (R-hat² − 1) N / M + 1 is about chi-squared
+    over its M − 1 degrees of freedom. Every quantity has two: of its values and of their distances
+    from the median. N is the fewest that are accepted.
+    """
+    halves, count = 2.0 * n_chains, 2.0 * (WATCHED_PAIRS + _OTHERS)
+    ratio = float(chdtri(halves - 1.0, CHANCE / count)) / (halves - 1.0)
+    return math.sqrt(1.0 + (ratio - 1.0) * halves / fewest_ess(n_chains))
 
 
 def recorded_diagnostics(provenance: Mapping[str, Any]) -> Diagnostics | None:
@@ -117,11 +171,16 @@ def recorded_diagnostics(provenance: Mapping[str, Any]) -> Diagnostics | None:
 
 
 def diagnose_chains(
-    quantities: dict[str, Array], divergences: int = 0, superchains: int = 0
+    quantities: dict[str, Array],
+    divergences: int = 0,
+    superchains: int = 0,
+    modes: int = 0,
+    deficits: Sequence[float] | Array = (),
 ) -> Diagnostics:
     """Diagnose quantities, (chains, draws) or (chains, draws, K) each.
 
-    With ``superchains`` the chains c, c + superchains, ... started at the same point.
+    With ``superchains`` the chains c, c + superchains, ... started at the same point. ``modes``
+    were found, and chains with these ``deficits`` dropped, in the search for starts.
     """
     tables = [np.moveaxis(np.atleast_3d(values), 2, 0) for values in quantities.values()]
     found = convergence(np.concatenate(tables), superchains)
@@ -132,7 +191,10 @@ def diagnose_chains(
             r_hat, worst = float(np.max(hats)), name
     bulk, tail = float(np.min(found.ess_bulk)), float(np.min(found.ess_tail))  # or NaN
     chains, draws = next(iter(quantities.values())).shape[:2]
-    return Diagnostics(r_hat, bulk, tail, worst, int(divergences), chains, draws, superchains)
+    found_before = modes, len(deficits), float(min(deficits, default=math.nan))
+    return Diagnostics(
+        r_hat, bulk, tail, worst, int(divergences), chains, draws, superchains, *found_before
+    )
 
 
 def distances_to_watch(draws: Array, kind: str) -> Array:

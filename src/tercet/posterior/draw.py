@@ -24,8 +24,9 @@ from tercet.errors import TercetError
 from tercet.makers import Sizes
 from tercet.models.base import BIAS, Array, Model
 from tercet.posterior import hamiltonian
+from tercet.posterior.annealing import Starts, better_starts
 from tercet.posterior.chains import Chain, ChainRun, Sampler, Tick, begin_chains, run_chains
-from tercet.posterior.diagnostics import distances_to_watch
+from tercet.posterior.diagnostics import Diagnostics, diagnose_chains, distances_to_watch
 from tercet.posterior.elliptical import Elliptical, Matrices
 from tercet.posterior.hamiltonian import Hamiltonian
 from tercet.posterior.laplace import Laplace
@@ -40,6 +41,7 @@ from tercet.posterior.priors import (
     roles,
     theta_priors,
 )
+from tercet.posterior.relocation import LARGEST, own_answers
 from tercet.posterior.target import Target, energy_and_gradient
 from tercet.posterior.variance import draw_variances
 from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint
@@ -51,9 +53,11 @@ if TYPE_CHECKING:
 
 # Purposes of random numbers: the first word of the key that spawns a seed; the second is the
 # number of the chain.
-_CHAIN, _START, _LOCKSTEP = range(3)
+_CHAIN, _START, _LOCKSTEP, _ANNEALING = range(4)
 
 SUPERCHAINS = 16  # maximal number of starts of chains in lockstep
+
+APART = 1.2  # R-hat of chains that are in different maps, not only slow
 
 _LEVEL = 1e-6  # share of the loss, and nats, by which a map twice as large may be less likely
 _SIZES = (-15.0, 15.0)  # log sizes to search
@@ -72,6 +76,7 @@ class Plan(NamedTuple):
     warmup: int
     start: str
     device: str = "cpu"  # or "gpu"
+    most_samples: int = 0  # up to which chains go on until they have converged, if more
 
     @property
     def superchains(self) -> int:
@@ -93,7 +98,7 @@ class Drawn(NamedTuple):
     parameters: dict[str, Array]
     statistics: dict[str, Array]
     watched: dict[str, Array]  # quantities to diagnose, (chains, draws, ...) each
-    divergences: int  # divergent transitions, or failed slices
+    diagnostics: Diagnostics | None  # None for the Laplace approximation
 
 
 def draw(
@@ -111,7 +116,9 @@ def draw(
     if plan.device == "gpu":
         with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
             return _draw_in_lockstep(plan, answers, entropy, progress)
-    return go_on(begin(plan, answers, entropy, n_jobs, checkpoint), n_jobs, progress)
+    return go_on_until_converged(
+        begin(plan, answers, entropy, n_jobs, checkpoint, progress), n_jobs, progress
+    )
 
 
 class Begun(NamedTuple):
@@ -122,6 +129,7 @@ class Begun(NamedTuple):
     target: Target
     sampler: Sampler
     runs: list[ChainRun]
+    starts: Starts | None = None
 
 
 def begin(
@@ -130,19 +138,27 @@ def begin(
     entropy: int,
     n_jobs: int | None,
     checkpoint: Checkpoint = NOTHING_KEPT,
+    progress: bool | None = None,
 ) -> Begun:
     """Search for the chains' starts, and place the chains there; on the CPU."""
     assert plan.device == "cpu"  # elsewhere all chains run in lockstep, to their ends
     with one_blas_thread(), threads_at_most(count_own_threads(n_jobs)):
         announce_compilation(hamiltonian.sample)
         target = build_target(plan, answers)
-        rngs, searching = _generators(plan, entropy)
+        rngs, searching, annealing = _generators(plan, entropy)
         search = _Search(searching, n_jobs, checkpoint)
+        starts: Starts | None = None
         if isinstance(plan.prior, DistancePrior):
             sampler = _matrix_sampler(plan, plan.prior, target, search)
+        elif plan.sampler == "hmc":
+            modes, own = _modes(plan, target, search), own_answers(target.problem)
+            starts = better_starts(target, own, modes, annealing, n_jobs, checkpoint, progress)
+            most = max(plan.n_samples, plan.most_samples)
+            sampler = Hamiltonian(target, own, starts.modes, plan.warmup, most)
         else:
             sampler = _point_sampler(plan, plan.prior, target, search)
-        return Begun(plan, entropy, target, sampler, begin_chains(sampler, rngs, checkpoint))
+        runs = begin_chains(sampler, rngs, checkpoint)
+        return Begun(plan, entropy, target, sampler, runs, starts)
 
 
 def begin_where_ended(plan: Plan, answers: Answers, entropy: int, ended: Begun) -> Begun | None:
@@ -165,15 +181,17 @@ def begin_where_ended(plan: Plan, answers: Answers, entropy: int, ended: Begun) 
         if not np.array_equal(target.learned, ended.target.learned):
             return None
         states = [run.state for run in ended.runs]
-        sampler = Hamiltonian(target, ended.sampler.modes, plan.warmup, plan.n_samples, states)
-        rngs, _ = _generators(plan, entropy)
+        own = own_answers(target.problem)
+        modes = ended.sampler.modes
+        sampler = Hamiltonian(target, own, modes, plan.warmup, plan.n_samples, states)
+        rngs, *_ = _generators(plan, entropy)
         return Begun(plan, entropy, target, sampler, begin_chains(sampler, rngs))
 
 
 def go_on(
     begun: Begun, n_jobs: int | None, progress: bool | None, sizes: Sizes | None = None
 ) -> Drawn:
-    """Run the chains to their ends, or only the first of them for some draws."""
+    """Run the chains for the draws of the plan, or only the first of them for some draws."""
     plan, runs = begun.plan, begun.runs
     if sizes is not None:
         plan, runs = plan.beginning(sizes), runs[: sizes.n_chains]
@@ -184,27 +202,44 @@ def go_on(
         progress_bar(total, "draws", progress) as bar,
     ):
         chains = run_chains(begun.sampler, runs, n_jobs, bar.update, plan.n_samples)
-        return _collect(plan, begun.target, chains)
+        return _collect(plan, begun.target, chains, begun.starts)
 
 
-def _generators(
-    plan: Plan, entropy: int
-) -> tuple[list[np.random.Generator], list[np.random.Generator]]:
-    """A generator per chain, and one per search for its start."""
-    chains, searches = (
+def go_on_until_converged(begun: Begun, n_jobs: int | None, progress: bool | None) -> Drawn:
+    """Run the chains for the draws of the plan, and twice as many as long as that helps.
+
+    Up to the plan's maximum. Chains far apart after they have gone on once are in different maps,
+    between which more draws would not move them.
+    """
+    while True:
+        drawn, plan = go_on(begun, n_jobs, progress), begun.plan
+        found, more = drawn.diagnostics, min(2 * plan.n_samples, plan.most_samples)
+        if found is None or found.enough or more <= plan.n_samples:
+            return drawn
+        if found.r_hat > APART and 2 * plan.n_samples >= plan.most_samples:
+            return drawn
+        begun = begun._replace(plan=plan._replace(n_samples=more))
+
+
+def _generators(plan: Plan, entropy: int) -> tuple[list[np.random.Generator], ...]:
+    """A generator per chain, one per search for its start, and one for its annealing."""
+    return tuple(
         [np.random.default_rng(seed_for(entropy, what, k)) for k in range(plan.n_chains)]
-        for what in (_CHAIN, _START)
+        for what in (_CHAIN, _START, _ANNEALING)
     )
-    return chains, searches
 
 
 def _draw_in_lockstep(plan: Plan, answers: Answers, entropy: int, progress: bool | None) -> Drawn:
     """Draw on the accelerator, from as many starts as there are superchains."""
     target = build_target(plan, answers)
-    rngs, searching = _generators(plan, entropy)
-    searching = searching[: plan.superchains or None]
-    theta = first_theta(plan.learn, plan.model)
-    modes = find_modes(target, plan.model, theta, plan.n_components, searching)
+    rngs, searching, annealing = (
+        part[: plan.superchains or None] if k > 0 else part
+        for k, part in enumerate(_generators(plan, entropy))
+    )
+    found = _modes(plan, target, _Search(searching, None, NOTHING_KEPT))
+    own = own_answers(target.problem)
+    better = better_starts(target, own, found, annealing, progress=progress)
+    modes = better.modes
     # Not the generators of the search: those advance in a worker if a backend does the search.
     starts = [jittered(modes, k, rngs[k]) for k in range(len(searching))]
     seed = seed_for(entropy, _LOCKSTEP)
@@ -213,7 +248,7 @@ def _draw_in_lockstep(plan: Plan, answers: Answers, entropy: int, progress: bool
         chains = run_in_lockstep(
             target, modes, starts, rngs, plan.warmup, plan.n_samples, seed, bar.update
         )
-    return _collect(plan, target, chains)
+    return _collect(plan, target, chains, better)
 
 
 def run_in_lockstep(
@@ -236,7 +271,8 @@ def run_in_lockstep(
     from tercet.accelerator.sampling import draw_chains, make_sampler, start_chains, warm_up
     from tercet.accelerator.target import bytes_a_chain
 
-    form, data = convert(target, modes.mode.X.shape[1])
+    relocating = target.problem.n_rows <= LARGEST
+    form, data = convert(target, modes.mode.X.shape[1], relocating=relocating)
     if (needed := n_chains * bytes_a_chain(form, data)) > (there := memory_of(device)):
         fitting = max(1, there * n_chains // needed)
         raise TercetError(
@@ -261,9 +297,15 @@ def run_in_lockstep(
     ]
 
 
-def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[Form, Data]:
-    """Form and data of the accelerator's program, from answers in the edge form."""
+def convert(
+    target: Target, n_components: int, dtype: str = "float32", *, relocating: bool = False
+) -> tuple[Form, Data]:
+    """Form and data of the accelerator's program, from answers in the edge form.
+
+    If objects are to be relocated, the data has the answers about each.
+    """
     from tercet.accelerator.lists import parts_of
+    from tercet.accelerator.relocation import own_tables
     from tercet.accelerator.target import Form, make_data
 
     problem = target.problem
@@ -276,7 +318,7 @@ def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[
         dtype,
         tuple(part.group for part in parts_of(problem.lists)),
     )
-    return form, make_data(
+    data = make_data(
         form,
         problem,
         (target.p, target.q),
@@ -284,6 +326,7 @@ def convert(target: Target, n_components: int, dtype: str = "float32") -> tuple[
         (target.scale_mean, target.scale_sd),
         target.priors,
     )
+    return form, data._replace(own=own_tables(problem)) if relocating else data
 
 
 def build_target(plan: Plan, answers: Answers) -> Target:
@@ -308,6 +351,7 @@ def build_target(plan: Plan, answers: Answers) -> Target:
         float(sd),
         roles(plan.learn, plan.model),
         theta_priors(plan.learn),
+        1.0,
     )
 
 
@@ -319,8 +363,14 @@ class _Search(NamedTuple):
     checkpoint: Checkpoint
 
 
+def _modes(plan: Plan, target: Target, search: _Search) -> Modes:
+    """The modes of the posterior that the chains' searches find."""
+    theta = first_theta(plan.learn, plan.model)
+    return find_modes(target, plan.model, theta, plan.n_components, *search)
+
+
 def _point_sampler(plan: Plan, prior: NormalPrior, target: Target, search: _Search) -> Sampler:
-    """The sampler of points."""
+    """The sampler of points that is not Hamiltonian."""
     d, warmup, count = plan.n_components, plan.warmup, plan.n_samples
     block = prior.covariance(d)
     if plan.sampler == "elliptical_slice" and plan.start != "mode":
@@ -328,12 +378,9 @@ def _point_sampler(plan: Plan, prior: NormalPrior, target: Target, search: _Sear
         if plan.start == "likelihood":
             starts = [_in_best_size(target, X) for X in starts]
         return Elliptical(target, block, starts, None, warmup, count)
-    theta = first_theta(plan.learn, plan.model)
-    modes = find_modes(target, plan.model, theta, d, *search)
+    modes = _modes(plan, target, search)
     if plan.sampler == "laplace":
         return Laplace(target, modes.mode, count)
-    if plan.sampler == "hmc":
-        return Hamiltonian(target, modes, warmup, count)
     return Elliptical(target, block, None, modes, warmup, count)
 
 
@@ -376,8 +423,10 @@ def _in_best_size(target: Target, X: Array) -> Array:
     return np.asarray(X * math.exp(best.x))
 
 
-def _collect(plan: Plan, target: Target, chains: list[Chain]) -> Drawn:
-    """Draw variances and centres, and collect the quantities to diagnose."""
+def _collect(
+    plan: Plan, target: Target, chains: list[Chain], starts: Starts | None = None
+) -> Drawn:
+    """Draw variances and centres, and diagnose the chains."""
     draws = np.concatenate([chain.points for chain in chains])
     thetas = np.concatenate([chain.thetas for chain in chains])
     parameters: dict[str, Array] = natural(plan.learn, thetas)
@@ -405,8 +454,12 @@ def _collect(plan: Plan, target: Target, chains: list[Chain]) -> Drawn:
     distances = distances_to_watch(draws, kind)
     watched["distances"] = distances.reshape(*shape, -1)
     watched |= {f"the {name}": column.reshape(shape) for name, column in parameters.items()}
-    divergences = sum(chain.divergences for chain in chains)
-    return Drawn(draws, parameters, statistics, watched, divergences)
+    found = None
+    if plan.sampler != "laplace":
+        divergences = sum(chain.divergences for chain in chains)
+        searched = () if starts is None else starts[1:]
+        found = diagnose_chains(watched, divergences, plan.superchains, *searched)
+    return Drawn(draws, parameters, statistics, watched, found)
 
 
 def _place(

@@ -3,8 +3,8 @@
 The posterior is invariant to rotation, and so is the metric: a matrix A over objects, the same for
 every dimension. It comes from the Laplace approximation, rescaled per object after the warm-up.
 Trajectories have random lengths, which avoids periodic orbits, and occasionally short steps, which
-leave regions of high curvature. A step takes two gradients; its size is tuned by dual averaging. In
-one dimension objects block each other, so between trajectories some propose a hop over another.
+leave regions of high curvature. A step takes two gradients; its size is tuned by dual averaging.
+Between trajectories some objects are relocated or exchanged (`relocation`).
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from tercet.engine.constants import (
     FIRST_STEPS,
     FORGETTING,
     GOAL,
-    HOPS,
     LEAST_VARIANCE,
     LEAST_WIDTH,
     LENGTH,
     MOST_STEPS,
     MOST_STEPS_ON_A_LINE,
+    RELOCATED,
     SHORTEST,
     SHRINKAGE,
 )
 from tercet.models.base import Array
 from tercet.posterior.chains import BLOCK, Arrays, Chain, ChainDraws, ChainState, DrawShapes, Phase
 from tercet.posterior.mode import Modes, check_metric, jittered
+from tercet.posterior.relocation import Own, propose_swap, relocate
 from tercet.posterior.target import Target, split_energy
 
 _MOST_LOG = 600.0  # largest logarithm of a step, so that it does not overflow
@@ -136,19 +137,9 @@ def _shift(metric: Metric) -> Array:
 
 
 @jit
-def _hop(Y: Array, rng: np.random.Generator, out: Array) -> None:
-    """Reflect a random object at another, in one dimension: a move that is its own inverse."""
-    n = len(Y)
-    i, j = rng.integers(0, n), rng.integers(0, n - 1)
-    j += int(j >= i)
-    out[:] = Y
-    out[i] = 2.0 * Y[j] - Y[i]
-    _centre(out)
-
-
-@jit
 def sample(
     target: Target,
+    own: Own,
     metric: Metric,
     Y: Array,
     eta: Array,
@@ -173,7 +164,8 @@ def sample(
     energy = split_energy(target, Y, eta, X, by_Y, by_eta)
     shift = _shift(metric)
     variances = metric.widths * metric.widths
-    hops = -(-len(Y) // HOPS) if Y.shape[1] == 1 else 0
+    n, d = Y.shape
+    relocations = -(-n // RELOCATED) if len(own.rows) > 1 and n > 2 else 0
     for draw in range(len(points)):
         _draw_momentum(metric, shift, rng, P)
         r = rng.standard_normal(eta.shape) / metric.widths
@@ -203,12 +195,24 @@ def sample(
         if rng.random() < probability:
             X[:], Y[:], by_Y[:], eta[:], by_eta[:] = moved, Z, by_Z, zeta, by_zeta
             energy = reached
-        for _ in range(hops):
-            _hop(Y, rng, Z)
+        if relocations > 0:
+            propose_swap(Y, rng, Z)
             reached = split_energy(target, Z, eta, moved, by_Z, by_zeta)
             if rng.random() < math.exp(min(0.0, energy - reached)):
                 X[:], Y[:], by_Y[:], by_eta[:] = moved, Z, by_Z, by_zeta
                 energy = reached
+            elsewhere = False
+            moved[:] = X
+            for _ in range(relocations):
+                if relocate(target, own, eta[1:], X, int(rng.integers(0, n)), rng):
+                    elsewhere = True
+            if elsewhere:  # the length of Y is arbitrary, and stays
+                squares = _inner(X, X)
+                eta[0] = 0.5 * math.log(squares / ((n - 1.0) * d))
+                Y[:] = X * math.sqrt(_inner(Y, Y) / squares)
+                energy = split_energy(target, Y, eta, X, by_Y, by_eta)
+            else:  # to the last bit
+                X[:] = moved
         points[draw], etas[draw] = X, eta
         # The energy of X alone, see `split_energy`.
         of_X = energy + (len(Y) - 1.0) * Y.shape[1] * eta[0] - 0.5 * _inner(Y, Y)
@@ -251,6 +255,7 @@ class Hamiltonian(NamedTuple):
     """
 
     target: Target
+    own: Own
     modes: Modes
     warmup: int
     n_samples: int
@@ -319,6 +324,7 @@ class Hamiltonian(NamedTuple):
         most = MOST_STEPS if Y.shape[1] > 1 else MOST_STEPS_ON_A_LINE
         step = sample(
             self.target,
+            self.own,
             Metric(**state.adapted),
             Y,
             eta,

@@ -20,8 +20,17 @@ from tercet.errors import ConvergenceWarning, InputError
 from tercet.estimators import Shepard
 from tercet.makers import LEARNED, Maker, Sizes, chain_sizes
 from tercet.models import ANY_PROBABILITY
-from tercet.posterior.diagnostics import Diagnostics, diagnose_chains
-from tercet.posterior.draw import Begun, Drawn, Plan, begin, begin_where_ended, draw, go_on
+from tercet.posterior.diagnostics import Diagnostics
+from tercet.posterior.draw import (
+    Begun,
+    Drawn,
+    Plan,
+    begin,
+    begin_where_ended,
+    draw,
+    go_on,
+    go_on_until_converged,
+)
 from tercet.posterior.priors import (
     SIDES,
     DistancePrior,
@@ -44,6 +53,7 @@ SAMPLERS = ("hmc", "elliptical_slice", "laplace")
 STARTS = ("mode", "likelihood", "likelihood_as_found")
 WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # on a GPU, where all chains adapt together
+GOES_ON = 4  # times the default number of draws, at most, until the chains have converged
 MANY_CHAINS = 64  # from here on device="auto" uses a GPU
 
 
@@ -66,7 +76,8 @@ class Posterior(Maker):
         with a DistancePrior); or the Laplace approximation, only a quick preview.
     n_samples : int, optional
         Draws of each chain; by default 1000, and 500 for the recommended model of more than
-        30 000 answers.
+        30 000 answers. By default Hamiltonian chains on a CPU that have not converged, or whose
+        effective sample size is below 400, go on: up to four times as many.
     n_chains : int, optional
         Chains, each from its own start; several are needed to test convergence. By default 4, and
         2 for the recommended model of more than 30 000 answers.
@@ -197,11 +208,10 @@ class Posterior(Maker):
 
     def _fit_quietly(self, answers: Answers, begun: Begun | None = None) -> Self:
         """Fit to answers already checked; chains of the same posterior that have begun go on."""
-        settled = self.settle(answers)
-        plan = settled._plan_for(answers)
+        settled, plan = self._open_plan(answers)
         _need_room_for(plan, answers.n_objects)
         if begun is not None:
-            drawn = go_on(begun, self.n_jobs, self.progress)
+            drawn = go_on_until_converged(begun, self.n_jobs, self.progress)
             return self._keep(settled, begun.plan, drawn, answers, begun.entropy)
         prior = vars(plan.prior) if isinstance(plan.prior, DistancePrior) else {}
         matrices = {f"{name} of the prior": np.asarray(part) for name, part in prior.items()}
@@ -215,11 +225,11 @@ class Posterior(Maker):
 
         All draws of all chains by default.
         """
-        settled = self.settle(answers)
-        plan = settled._plan_for(answers)
+        settled, plan = self._open_plan(answers)
         sizes = Sizes(plan.n_samples, plan.n_chains) if sizes is None else sizes
         _need_room_for(plan.beginning(sizes), answers.n_objects)
-        begun = begin(plan, answers, entropy_of(self.random_state), self.n_jobs)
+        entropy = entropy_of(self.random_state)
+        begun = begin(plan, answers, entropy, self.n_jobs, progress=self.progress)
         drawn = go_on(begun, self.n_jobs, self.progress, sizes)
         self._keep(settled, plan.beginning(sizes), drawn, answers, begun.entropy)
         return begun
@@ -258,9 +268,7 @@ class Posterior(Maker):
         self, settled: Self, plan: Plan, drawn: Drawn, answers: Answers, entropy: int
     ) -> Self:
         """Set the attributes of a fit."""
-        self.diagnostics_: Diagnostics | None = None
-        if plan.sampler != "laplace" and plan.n_samples >= 4:
-            self.diagnostics_ = diagnose_chains(drawn.watched, drawn.divergences, plan.superchains)
+        self.diagnostics_: Diagnostics | None = drawn.diagnostics
         self.ensemble_ = self._ensemble(settled, plan, drawn, answers, entropy)
         self.classes_ = np.array([-1, 1])
         return self
@@ -345,6 +353,14 @@ class Posterior(Maker):
             )
         return plan._replace(learn=learn)
 
+    def _open_plan(self, answers: Answers) -> tuple[Self, Plan]:
+        """The settled posterior and its plan, in which chains of default length may go on."""
+        settled = self.settle(answers)
+        plan = settled._plan_for(answers)
+        if self.n_samples is None and plan.sampler == "hmc" and plan.device == "cpu":
+            plan = plan._replace(most_samples=GOES_ON * plan.n_samples)
+        return settled, plan
+
     def _device(self, sampler: str, n_chains: int) -> str:
         """The device to use, "cpu" or "gpu"."""
         device = self.embedder.device if self.device is None else self.device
@@ -385,7 +401,7 @@ class Posterior(Maker):
         return Ensemble(
             drawn.draws,
             kind="distances" if isinstance(plan.prior, DistancePrior) else "points",
-            chains=np.repeat(np.arange(plan.n_chains), plan.n_samples),
+            chains=np.repeat(np.arange(plan.n_chains), len(drawn.draws) // plan.n_chains),
             parameters=drawn.parameters,
             statistics=drawn.statistics,
             model=plan.model.settled(plan.n_components),
@@ -398,17 +414,21 @@ class Posterior(Maker):
         """Warn about chains that have not converged."""
         if self.diagnostics_ is None or not self.diagnostics_.problems:
             return
-        cure = "raise n_samples and warmup"
+        found = self.diagnostics_
+        cure = "raise n_samples"
         if plan.sampler == "elliptical_slice" and isinstance(plan.prior, NormalPrior):
             cure = f"use the default sampler (HMC), which needs far fewer draws, or {cure}"
-        if not self.diagnostics_.agree:
+        if found.divergences > 0:
+            cure += " and warmup"
+        if not found.agree and found.n_chains > 1:
             cure += (
-                "; another random_state starts the chains elsewhere. If they keep disagreeing, the "
-                "answers allow several different maps: try another number of dimensions, or a "
-                "bootstrap, which needs no chains"
+                "; if they keep disagreeing with four times as many draws, the answers allow "
+                "several different maps, which these draws mix in arbitrary shares: answers about "
+                "the objects concerned, or another number of dimensions, would decide (in Python: "
+                "tercet.stack_chains weights the chains by how well each predicts)"
             )
         warnings.warn(
-            f"not converged: {'; '.join(self.diagnostics_.problems)}. Do not trust these "
+            f"not converged: {'; '.join(found.problems)}. Do not trust these "
             f"uncertainties yet: {cure}.",
             ConvergenceWarning,
             stacklevel=3,

@@ -49,6 +49,7 @@ class Target(NamedTuple):
     scale_sd: float  # 0: v is exp(scale_mean)
     learned: NDArray[np.int64]  # (k,) what the parameters in theta are: LAPSE, POWER, …
     priors: Array  # (k, 2): of the lapse rate, Beta(a, b); of the others, normal (mean, sd)
+    power: float  # of the likelihood: 1, or less while chains search for better modes
 
 
 @jit
@@ -81,12 +82,15 @@ def bonus_of(target: Target, theta: Array) -> Array:
 
 @jit
 def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array) -> float:
-    """-log likelihood; writes its derivatives."""
+    """-log likelihood, times its power; writes its derivatives."""
     problem = target.problem
     by_X[:] = 0.0
     if len(problem.edges) == 0:  # theta is empty: learned parameters need the edge form
         rows, weights = problem.comparisons, problem.weights
-        return add_rows(target.code, target.p, target.q, rows, weights, X, by_X)
+        energy = add_rows(target.code, target.p, target.q, rows, weights, X, by_X)
+        if target.power != 1.0:
+            by_X *= target.power
+        return target.power * energy
     p, q, lapse = constants(target, theta)
     bonus = bonus_of(target, theta)
     energy, by_lapse, lengths, w, by_bonus = add_edges(
@@ -119,7 +123,19 @@ def _likelihood(target: Target, X: Array, theta: Array, by_X: Array, by_theta: A
             for e in range(len(w)):
                 length = max(lengths[e] + more, TINY)
                 by_theta[k] += w[e] * length * math.log(length)
-    return energy
+    if target.power != 1.0:
+        by_X *= target.power
+        by_theta *= target.power
+    return target.power * energy
+
+
+@jit
+def prior_of_squares(target: Target, squares: float, freedom: float) -> tuple[float, float]:
+    """-log prior of centred points by their sum of squares, and its derivative."""
+    if target.scale_sd > 0.0:
+        return sum_out(squares, freedom, target.scale_mean, target.scale_sd)
+    slope = 0.5 * math.exp(-target.scale_mean)
+    return slope * squares, slope
 
 
 @jit
@@ -131,11 +147,7 @@ def _prior(target: Target, X: Array, theta: Array, by_X: Array, by_theta: Array)
         for k in range(d):
             for l in range(d):
                 squares += X[i, k] * target.precision[k, l] * X[i, l]
-    if target.scale_sd > 0.0:
-        energy, slope = sum_out(squares, (n - 1.0) * d, target.scale_mean, target.scale_sd)
-    else:
-        slope = 0.5 * math.exp(-target.scale_mean)
-        energy = slope * squares
+    energy, slope = prior_of_squares(target, squares, (n - 1.0) * d)
     for i in range(n):
         for k in range(d):
             for l in range(d):
@@ -173,6 +185,16 @@ def energy_and_gradient(
     """-log posterior density at centred points X (n, d) and theta (k,); writes its derivatives."""
     energy = _likelihood(target, X, theta, by_X, by_theta)
     return energy + _prior(target, X, theta, by_X, by_theta)
+
+
+@jit
+def log_likelihoods(target: Target, points: Array, thetas: Array) -> Array:
+    """Log-likelihood, times its power, of points (S, n, d) and thetas (S, k)."""
+    by_X, by_theta = np.empty(points.shape[1:]), np.zeros(thetas.shape[1])
+    out = np.empty(len(points))
+    for s in range(len(points)):
+        out[s] = -_likelihood(target, points[s], thetas[s], by_X, by_theta)
+    return out
 
 
 @jit_sums

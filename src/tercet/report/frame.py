@@ -97,9 +97,7 @@ def _how_found(analysis: Analysis) -> str:
     if found.dimension is None:
         said = " shown; how many are needed is undecided"
     elif found.verdict == "at least":
-        said = ", perhaps more"
-    if found.n_answers < analysis.answers.n_answers:
-        said += f"; estimated from {_many(found.n_answers)} of the answers"
+        said = " at least; more were not tried" if found.at_the_end else ", perhaps more"
     return said
 
 
@@ -140,8 +138,12 @@ def command(analysis: Analysis, looks: Appearance) -> str:
         words += ["--dim", str(settings.dimension)]
     if settings.dimensions is not None:
         words += ["--dimensions", ",".join(map(str, settings.dimensions))]
+    if settings.max_dimension is not None:
+        words += ["--max-dim", str(settings.max_dimension)]
     if settings.samples is not None:
         words += ["--samples", str(settings.samples)]
+    if settings.warmup is not None:
+        words += ["--warmup", str(settings.warmup)]
     if settings.uncertainty is not None:
         words += ["--uncertainty", settings.uncertainty]
     words += ["--groups", "groups.csv"] if looks.groups else []

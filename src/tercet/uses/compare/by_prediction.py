@@ -77,7 +77,9 @@ def compare_models(
     method : {"loo", "kfold"}
         "loo" is PSIS leave-one-out, with ``folds`` refits without the influential units (Pareto
         k̂ > 0.7); for models with more than 30 % of these, and for the Laplace approximation, it
-        is replaced by "kfold". "kfold" leaves out whole folds of units.
+        is replaced by "kfold". "kfold" leaves out whole folds of units. Models whose chains
+        disagree are refitted once, with four times as many draws and as long a warm-up; those that
+        still disagree come after the others, and are not called best.
     holdout : Triplets or array, optional
         Answers to predict one by one, instead of leaving some out.
     unit : {"answer", "comparison", "screen", "observer"}, optional
@@ -263,6 +265,7 @@ def _compare(
         range(len(candidates)),
         key=lambda c: (
             not candidates[c].is_probability,
+            not outcomes[c].converged,
             -float(outcomes[c].predicted.log_density.sum()),
             -accuracy[c][0],
         ),
@@ -270,7 +273,8 @@ def _compare(
     table = np.array(
         [outcomes[c].predicted.log_density for c in order if candidates[c].is_probability]
     ).T
-    stacked = stacking_weights(table) if table.size else np.empty(0)
+    agreed = sum(candidates[c].is_probability and outcomes[c].converged for c in order)
+    stacked = stacking_weights(table[:, :agreed]) if agreed else np.empty(0)
     scores = []
     for place, c in enumerate(order):
         outcome = outcomes[c]
@@ -287,7 +291,7 @@ def _compare(
                 log_loss_se=loss[1],
                 difference=difference[0],
                 difference_se=difference[1],
-                weight=float(stacked[place]) if candidates[c].is_probability else None,
+                weight=float(stacked[place]) if place < agreed else None,
                 accuracy=accuracy[c][0],
                 accuracy_se=accuracy[c][1],
                 in_order=float(np.average(outcome.predicted.in_order, weights=weights)),
@@ -297,6 +301,8 @@ def _compare(
                 problems=outcome.problems,
                 lack_of_fit=outcome.lack_of_fit,
                 failed_refits=outcome.failed_refits,
+                converged=outcome.converged,
+                ran_longer=outcome.ran_longer,
             )
         )
     ceiling, repeated, guessed = ceiling_of_answers(predicted), None, chance_of(predicted)
@@ -321,6 +327,7 @@ def _compare(
 
 
 MOST_FLAGGED = 0.3  # share of influential units above which K-fold is used instead
+LONGER = 4  # times as many draws, and as long a warm-up, of chains that disagree
 
 # First keys of seeds: folds, fits, folds of influential units, replicated votes.
 _FOLDS, _FITS, _FLAGGED, _VOTES = range(4)
@@ -349,6 +356,8 @@ class Outcome:
     lack_of_fit: LackOfFit | None = None
     bound: float = K_HAT
     failed_refits: tuple[int, int] = (0, 0)
+    converged: bool = True  # whether its chains agree
+    ran_longer: bool = False  # because they disagreed at first
 
 
 class FitPlan(NamedTuple):
@@ -370,6 +379,7 @@ class Fold(NamedTuple):
     candidate: int
     number: int
     left_out: NDArray[np.bool_]  # (m,)
+    longer: bool = False  # whether the fit to all answers needed longer chains, which then agreed
 
 
 def predict_left_out(candidates: Sequence[Candidate], plan: FitPlan) -> list[Outcome]:
@@ -404,7 +414,11 @@ def _fit_all(candidate: Candidate, c: int, plan: FitPlan, n_jobs: int) -> Outcom
     if not candidate.is_probability and plan.holdout is None:
         return Outcome(nothing, "")
     made = _fit(candidate, plan, None, (_FITS, c, 0), n_jobs)
+    if longer := not _converged(made):
+        made = _fit(candidate, plan, None, (_FITS, c, 0), n_jobs, longer=True)
     problems = tuple(_problems(made))
+    how: dict[str, Any] = {"problems": problems, "converged": _converged(made)}
+    how |= {"ran_longer": longer}
     if isinstance(made, Fit):
         assert plan.holdout is not None
         return Outcome(_predictions(made, plan.holdout), "hold-out", problems=problems)
@@ -413,15 +427,15 @@ def _fit_all(candidate: Candidate, c: int, plan: FitPlan, n_jobs: int) -> Outcom
     misfit = lack_of_fit(ensemble, plan.answers, random_state=rng)
     if plan.holdout is not None:
         found = held_out(ensemble, plan.holdout, units, jointly=False)
-        return Outcome(found, "hold-out", problems=problems, lack_of_fit=misfit)
+        return Outcome(found, "hold-out", lack_of_fit=misfit, **how)
     # Draws of the Laplace approximation cannot be reweighted as posterior draws.
     if plan.method == "loo" and ensemble.provenance["source"] == "posterior":
         found = leave_one_out(ensemble, plan.answers, units)
         # Below 2 200 draws the bound is lower: 1 − 1/log₁₀ S (Vehtari et al. 2024).
         bound = min(K_HAT, 1.0 - 1.0 / math.log10(max(len(ensemble), 11)))
         flagged = int(np.count_nonzero(~(found.k_hat <= bound)))
-        return Outcome(found, "leave-one-out", flagged, problems, misfit, bound)
-    return Outcome(nothing, "", problems=problems, lack_of_fit=misfit)
+        return Outcome(found, "leave-one-out", flagged, lack_of_fit=misfit, bound=bound, **how)
+    return Outcome(nothing, "", lack_of_fit=misfit, **how)
 
 
 def _refits(c: int, candidate: Candidate, whole: Outcome, plan: FitPlan) -> list[Fold]:
@@ -441,13 +455,14 @@ def _refits(c: int, candidate: Candidate, whole: Outcome, plan: FitPlan) -> list
     else:
         k = plan.n_folds  # the same folds for all candidates
         fold = deal(plan.units, k, np.random.default_rng(seed_for(plan.entropy, _FOLDS)))
-    return [Fold(c, number, fold == number) for number in range(k)]
+    longer = whole.ran_longer and whole.converged
+    return [Fold(c, number, fold == number, longer) for number in range(k)]
 
 
 def _fit_part(candidate: Candidate, fold: Fold, plan: FitPlan, n_jobs: int) -> Outcome:
     """Fit without the rows of a fold, and predict them."""
     key = (_FITS, fold.candidate, 1 + fold.number)
-    made = _fit(candidate, plan, ~fold.left_out, key, n_jobs)
+    made = _fit(candidate, plan, ~fold.left_out, key, n_jobs, fold.longer)
     rest = plan.answers[fold.left_out]
     if isinstance(made, Fit):
         found = _predictions(made, rest)
@@ -485,13 +500,18 @@ def _fit(
     rows: NDArray[np.bool_] | None,
     key: tuple[int, ...],
     n_jobs: int,
+    longer: bool = False,
 ) -> Posterior | Fit:
     """Fit some of the rows (m,), or all, without warnings: the outcome has the problems."""
+    answers = plan.answers if rows is None else plan.answers[rows]
     maker, rng = clone(candidate.maker), np.random.default_rng(seed_for(plan.entropy, *key))
     if isinstance(maker, Posterior):
         maker.set_params(random_state=rng, n_jobs=n_jobs, progress=False)
-        return maker._fit_quietly(plan.answers if rows is None else plan.answers[rows])
-    fit: Fit = maker.solve(plan.answers if rows is None else plan.answers[rows], rng)
+        if longer:
+            usual = maker.settle(answers)._plan()
+            maker.set_params(n_samples=LONGER * usual.n_samples, warmup=LONGER * usual.warmup)
+        return maker._fit_quietly(answers)
+    fit: Fit = maker.solve(answers, rng)
     return fit
 
 
@@ -501,6 +521,11 @@ def _predictions(fit: Fit, answers: Answers) -> Pointwise:
     right = (in_order == 1.0).astype(np.float64)
     columns = np.stack([right, np.ones_like(right), right, in_order])
     return Pointwise(np.empty(0), columns, np.empty(0))
+
+
+def _converged(made: Posterior | Fit) -> bool:
+    """Whether the chains agree by R-hat; True if there are none."""
+    return isinstance(made, Fit) or made.diagnostics_ is None or made.diagnostics_.agree
 
 
 def _problems(made: Posterior | Fit) -> list[str]:

@@ -50,7 +50,8 @@ class ModelScore(NamedTuple):
         Log-loss minus that of the best model, and the standard error of that difference: both
         models predict the same units, so it is smaller than the two errors suggest.
     weight : float or None
-        Stacking weight: its share in the mixture of models that predicts best.
+        Stacking weight: its share in the mixture of models that predicts best; None if its chains
+        disagree.
     accuracy, accuracy_se : float
         Share of held-out answers predicted correctly: the most likely outcome is the answer.
     in_order : float
@@ -67,6 +68,10 @@ class ModelScore(NamedTuple):
         Of that fit; None if no comparison was asked twice.
     failed_refits : (failed, all)
         How many of the refits without some of the answers did not converge.
+    converged : bool
+        Whether its chains agree by R-hat; True if there are none.
+    ran_longer : bool
+        Whether it was refitted with longer chains, because they disagreed.
     """
 
     model: str
@@ -84,6 +89,8 @@ class ModelScore(NamedTuple):
     problems: tuple[str, ...]
     lack_of_fit: LackOfFit | None
     failed_refits: tuple[int, int] = (0, 0)
+    converged: bool = True
+    ran_longer: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,8 @@ class Comparison:
     Attributes
     ----------
     scores : tuple of ModelScore
-        Best first; models without likelihood come last, by accuracy.
+        Best first; then those whose chains disagree; models without likelihood come last, by
+        accuracy.
     unit : str
         What was left out together.
     n_units, n_answers : int
@@ -127,13 +135,16 @@ class Comparison:
     log_density: Floats = field(repr=False, compare=False)
 
     @property
-    def best(self) -> str:
-        """The model with the smallest log-loss (without any likelihood, the largest accuracy)."""
-        return self.scores[0].model
+    def best(self) -> str | None:
+        """The model with the smallest log-loss (without any likelihood, the largest accuracy).
+
+        Models whose chains disagree are not called best; None if there are no others.
+        """
+        return self.scores[0].model if self.scores[0].converged else None
 
     @property
     def weights(self) -> dict[str, float]:
-        """Stacking weight of every model with a likelihood."""
+        """Stacking weight of every model with a likelihood whose chains agree."""
         return {s.model: s.weight for s in self.scores if s.weight is not None}
 
     @property
@@ -181,6 +192,12 @@ def sentences(found: Comparison) -> list[str]:
 def _about_likelihood(found: Comparison, likely: list[ModelScore]) -> list[str]:
     best, *rest = likely
     assert best.log_loss is not None
+    if not best.converged:
+        return [
+            "No model is called best: the chains of all ended in different maps, so their scores "
+            "are provisional."
+        ]
+    rest = [score for score in rest if score.converged]
     said = [
         f"{best.model} predicts held-out answers best: log-loss {best.log_loss:.3f} per answer "
         f"(chance: {found.chance_log_loss:.3f}), {best.accuracy:.1%} of answers predicted "
@@ -244,8 +261,17 @@ def _about_accuracy(others: list[ModelScore], likely: list[ModelScore]) -> str:
 
 def _caveats(found: Comparison) -> list[str]:
     said = []
-    if failed := [score.model for score in found.scores if score.problems]:
-        said.append(f"Not converged, so interpret their scores with care: {'; '.join(failed)}.")
+    if apart := [score.model for score in found.scores if not score.converged]:
+        said.append(
+            "! Not converged, although refitted with longer chains, which still disagree; neither "
+            f"called best nor compared with it: {'; '.join(apart)}."
+        )
+    if longer := [score.model for score in found.scores if score.ran_longer and score.converged]:
+        said.append(f"Refitted with longer chains, because they disagreed: {'; '.join(longer)}.")
+    if failed := [score.model for score in found.scores if score.problems and score.converged]:
+        said.append(
+            f"Not fully converged, so interpret their scores with care: {'; '.join(failed)}."
+        )
     partly = [
         f"{score.model} ({score.failed_refits[0]} of {score.failed_refits[1]})"
         for score in found.scores
@@ -280,7 +306,7 @@ def tabulate_scores(found: Comparison) -> str:
         misfit = score.lack_of_fit
         rows.append(
             [
-                score.model,
+                score.model if score.converged else f"! {score.model}",
                 _plus_minus(score.log_loss, score.log_loss_se),
                 _plus_minus(score.difference, score.difference_se),
                 "" if score.weight is None else f"{score.weight:.2f}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,24 +16,22 @@ from tercet.answers.either import Answers, chance_of, weights_of
 from tercet.answers.questions import default_unit, number_units
 from tercet.arrays import Floats, Index
 from tercet.bootstrap import Bootstrap
-from tercet.bootstrap.bootstrap import check_settings
 from tercet.embedder import Embedder, is_count
 from tercet.engine.ties import tie_of
 from tercet.ensemble import Ensemble
 from tercet.errors import InputError
-from tercet.estimators import STE
 from tercet.held_out import (
     K_HAT,
     leave_one_out,
     mean_per_answer,
     sum_by_unit,
 )
-from tercet.makers import Sizes
-from tercet.posterior import DistancePrior, Posterior
+from tercet.makers import MOST_OBJECTS, Sizes
+from tercet.posterior import Posterior
 from tercet.posterior.draw import Begun
 from tercet.running.provenance import Seed, entropy_of, seed_for
 from tercet.running.threads import count_threads, progress_bar
-from tercet.text import counted
+from tercet.text import counted, joined
 from tercet.uses.dimension.evidence import (
     NOTHING,
     DimensionEstimate,
@@ -45,9 +43,21 @@ from tercet.uses.dimension.evidence import (
     corrected_t_test,
     cross_validate_embedding,
     decide,
+    decide_by_folds,
     gain,
     losses_of,
     make_splits,
+)
+from tercet.uses.dimension.tried import (
+    FOLDS,
+    DimensionSettings,
+    Makers,
+    TooFewAnswersError,
+    check_dimensions,
+    check_makers,
+    default_repeats,
+    most_dimensions,
+    too_large,
 )
 
 __all__ = [
@@ -60,6 +70,7 @@ __all__ = [
 R_HAT = 1.1
 ROUGH_K_HAT = 0.1  # share of influential units above which leave-one-out is unreliable
 BEGINNING = Sizes(n_samples=250, n_chains=2)  # of the recommended posterior, in each dimension
+LONGER = 4  # times as many draws of a given posterior whose chains disagree
 BOOTSTRAPS = 5  # separate ones, for the standard error of the average uncertainty
 
 # First keys of seeds, after those of the splits.
@@ -70,12 +81,13 @@ def estimate_dimension(
     answers: Any,
     dimensions: Sequence[int] | None = None,
     *,
+    max_dimension: int | None = None,
     estimator: Embedder | None = None,
     posterior: Posterior | None = None,
     bootstrap: Bootstrap | None = None,
     unit: str | None = None,
-    folds: int = 10,
-    repeats: int = 10,
+    folds: int = FOLDS,
+    repeats: int | None = None,
     level: float = 0.05,
     thorough: bool = True,
     n_objects: int | None = None,
@@ -90,18 +102,26 @@ def estimate_dimension(
     answers : Choices, Triplets, (m, 3) or (m, 4) array, or data frame
         Triplets that share a screen are one choice.
     dimensions : sequence of int, optional
-        In increasing order; by default 1 to 6, or as many as the answers support.
+        In increasing order; by default 1 to ``max_dimension``.
+    max_dimension : int, optional
+        The largest to try, 6 by default; fewer are tried if the answers support no more.
     estimator : Embedder, optional
-        For cross-validation, with n_components replaced; by default ``STE(penalty=0.25)``.
+        For cross-validation, with n_components replaced; by default ``STE(penalty=0.25)``, and
+        ``Shepard(penalty=0.5)`` where cross-validation decides alone.
     posterior : Posterior, optional
         For leave-one-out, with its dimension replaced; by default the first 250 draws of two chains
-        of the recommended one.
+        of the recommended one, and all of its draws if these chains disagree. For more than 300
+        objects or 300 000 answers none by default: cross-validation decides alone.
     bootstrap : Bootstrap, optional
-        For the average uncertainty; by default ``Bootstrap.paper(STE())``.
+        For the average uncertainty; by default ``Bootstrap.paper(STE())``, and none where there is
+        no posterior.
     unit : {"comparison", "screen", "observer", "answer"}, optional
         What is left out together; by default all answers to one question.
-    folds, repeats : int
+    folds : int
         Of the cross-validation.
+    repeats : int, optional
+        Of the cross-validation; by default 10, and for more than 30 000 answers as many as 300 000
+        contain, but at least one.
     level : float
         Of the t-tests.
     thorough : bool
@@ -124,10 +144,11 @@ def estimate_dimension(
     The rule has two stages, see `tercet.uses.dimension.evidence`.
     """
     given = as_answers(answers, n_objects)
-    check_dimensions(dimensions, given)
+    check_dimensions(dimensions, given, max_dimension)
     warn_about(given, stacklevel=2)
     settings = DimensionSettings(
         dimensions=dimensions,
+        max_dimension=max_dimension,
         estimator=estimator,
         posterior=posterior,
         bootstrap=bootstrap,
@@ -141,27 +162,6 @@ def estimate_dimension(
         progress=progress,
     )
     return find_dimension(given, settings).estimate
-
-
-class TooFewAnswersError(InputError):
-    """The answers do not suffice to compare dimensions."""
-
-
-class DimensionSettings(NamedTuple):
-    """The settings of `estimate_dimension`."""
-
-    dimensions: Sequence[int] | None = None
-    estimator: Embedder | None = None
-    posterior: Posterior | None = None
-    bootstrap: Bootstrap | None = None
-    unit: str | None = None
-    folds: int = 10
-    repeats: int = 10
-    level: float = 0.05
-    thorough: bool = True
-    n_jobs: int | None = None
-    random_state: Seed = None
-    progress: bool | None = None
 
 
 class FoundDimension(NamedTuple):
@@ -179,13 +179,15 @@ def find_dimension(
     Unless the settings have a posterior, the first draws of the recommended one are used, or those
     of ``whole`` with its seed, which can then go on in the dimension that was found.
     """
-    tried = check_dimensions(settings.dimensions, answers)
+    tried = check_dimensions(settings.dimensions, answers, settings.max_dimension)
     entropy = entropy_of(settings.random_state)
     posterior = Posterior(2) if whole is None else whole
     if settings.posterior is not None:
         posterior, whole = settings.posterior, None
-    makers = check_makers(settings, posterior, answers)
-    for name, value, least in (("folds", settings.folds, 2), ("repeats", settings.repeats, 1)):
+    by_chains = settings.posterior is not None or not too_large(answers)
+    makers = check_makers(settings, posterior, answers, by_chains)
+    repeats = default_repeats(len(answers)) if settings.repeats is None else settings.repeats
+    for name, value, least in (("folds", settings.folds, 2), ("repeats", repeats, 1)):
         if not is_count(value) or value < least:
             raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     level = settings.level
@@ -201,7 +203,7 @@ def find_dimension(
         )
     count_threads(settings.n_jobs)
     work = _Work(answers, units, makers, entropy, settings, whole is not None)
-    splits = make_splits(units, int(settings.folds), int(settings.repeats), entropy)
+    splits = make_splits(units, int(settings.folds), int(repeats), entropy)
     posteriors: dict[int, _Posterior] = {}
 
     def left_out(d: int) -> LeftOut:
@@ -212,19 +214,24 @@ def find_dimension(
 
     # Fits in a wrong dimension need not converge; the table reports the chains.
     validated = _cross_validate(work, tried, splits)
-    p_values = [
-        corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in pairwise(validated)
-    ]
-    sizes = sum_by_unit(weights_of(answers), units)
-    bits = sum_by_unit(-np.log2(chance_of(answers)) * weights_of(answers), units)
-    decision = decide(tried, p_values, level, left_out, bits)
-    if settings.thorough:
+    steps = list(pairwise(validated))
+    p_values = [corrected_t_test(b.accuracy - a.accuracy, splits.folds) for a, b in steps]
+    if by_chains:
+        bits = sum_by_unit(-np.log2(chance_of(answers)) * weights_of(answers), units)
+        decision = decide(tried, p_values, level, left_out, bits)
+    else:
+        by_loss = [corrected_t_test(a.loss - b.loss, splits.folds) for a, b in steps]
+        accuracy = [_per_answer(work, folds.right) for folds in validated]
+        decision = decide_by_folds(tried, p_values, by_loss, level, accuracy)
+    if settings.thorough and by_chains:
         for d in tried:
             left_out(d)
-    rows = _table(work, tried, validated, p_values, posteriors, sizes)
-    reason = decision.reason + _caution(rows, decision.dimension)
+    rows = _table(work, tried, validated, p_values, posteriors)
+    reason = decision.reason + _about_chains(posteriors) + _caution(rows, decision.dimension)
     if decision.undecided_at is not None:
         reason += _without_chains(rows)
+    if not by_chains:
+        reason += _without_posterior(answers)
     estimate = DimensionEstimate(
         decision.dimension,
         decision.verdict,
@@ -233,6 +240,9 @@ def find_dimension(
         unit,
         answers.n_answers,
         decision.undecided_at,
+        tuple(sorted(d for d, found in posteriors.items() if found.ran_longer)),
+        by_chains,
+        most_dimensions(answers.n_objects, len(answers)),
     )
     begun = {d: found.begun for d, found in posteriors.items() if found.begun is not None}
     return FoundDimension(estimate, begun)
@@ -247,6 +257,9 @@ class _Posterior(NamedTuple):
     agrees: bool  # whether the chains ended in the same maps
     uncertainty: Measured
     begun: Begun | None  # if somebody may continue them
+    ran_longer: bool = False  # because the chains disagreed at first
+    dropped: int = 0  # chains that are stuck, and were not used
+    n_chains: int = 0
 
 
 class _Work(NamedTuple):
@@ -263,6 +276,10 @@ class _Work(NamedTuple):
     def n_jobs(self) -> int | None:
         """Number of threads."""
         return self.settings.n_jobs
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """A generator of random numbers for one purpose."""
+        return np.random.default_rng(seed_for(self.entropy, *key))
 
 
 # --- the steps --------------------------------------------------------------------------------
@@ -285,26 +302,48 @@ def _cross_validate(work: _Work, tried: list[int], splits: Splits) -> list[Folds
 
 
 def _leave_out(work: _Work, d: int) -> _Posterior:
-    """Held-out log-densities of every unit in d dimensions, and diagnostics of the chains."""
+    """Held-out log-densities of every unit in d dimensions, and diagnostics of the chains.
+
+    Chains that disagree run longer before they are judged.
+    """
     settings, begun = work.settings, None
     maker = work.makers.posterior.in_dimension(d)
     maker.set_params(n_jobs=work.n_jobs, progress=settings.progress)
     if not work.goes_on:
-        rng = np.random.default_rng(seed_for(work.entropy, _POSTERIOR, d))
-        maker.set_params(random_state=rng)
+        maker.set_params(random_state=work.rng(_POSTERIOR, d))
     if settings.posterior is None:
         begun = maker._begin_quietly(work.answers, BEGINNING)
     else:
         maker._fit_quietly(work.answers)
+    ran_longer = not _agree(maker)
+    if begun is not None and ran_longer:
+        maker._fit_quietly(work.answers, begun)
+    elif ran_longer:  # the same chains from their starts
+        n_samples = LONGER * maker.settle(work.answers)._plan().n_samples
+        maker.set_params(n_samples=n_samples, random_state=work.rng(_POSTERIOR, d))
+        maker._fit_quietly(work.answers)
     ensemble = _without_stuck_chains(maker.ensemble_)
     found = leave_one_out(ensemble, work.answers, work.units)
-    uncertainty = _uncertainty(ensemble, work.n_jobs) if settings.thorough else NOTHING
-    rough = float(np.mean(~(found.k_hat <= K_HAT)))
+    diagnostics = maker.diagnostics_
+    assert diagnostics is not None
+    return _Posterior(
+        found.log_density,
+        float(np.mean(~(found.k_hat <= K_HAT))),
+        diagnostics.r_hat,
+        _agree(maker),
+        _uncertainty(ensemble, work.n_jobs) if settings.thorough else NOTHING,
+        begun if work.goes_on else None,
+        ran_longer,
+        diagnostics.n_chains - len(np.unique(ensemble.chains)),
+        diagnostics.n_chains,
+    )
+
+
+def _agree(maker: Posterior) -> bool:
+    """Whether the chains ended in the same maps."""
     diagnostics = maker.diagnostics_
     assert diagnostics is not None  # there are enough draws
-    agrees = diagnostics.n_chains == 1 or diagnostics.r_hat < R_HAT
-    kept = begun if work.goes_on else None
-    return _Posterior(found.log_density, rough, diagnostics.r_hat, agrees, uncertainty, kept)
+    return diagnostics.n_chains == 1 or diagnostics.r_hat < R_HAT
 
 
 def _without_stuck_chains(ensemble: Ensemble) -> Ensemble:
@@ -331,12 +370,14 @@ def _uncertainty(ensemble: Ensemble, n_jobs: int | None) -> Measured:
 
 def _bootstrap(work: _Work, d: int) -> Measured:
     """Mean average uncertainty of several bootstraps, with the paper's π."""
+    if not work.settings.thorough or work.makers.bootstrap is None:
+        return NOTHING
     values = []
     for k in range(BOOTSTRAPS):
         maker = work.makers.bootstrap.in_dimension(d).set_params(
             n_jobs=work.n_jobs,
             progress=False,
-            random_state=np.random.default_rng(seed_for(work.entropy, _BOOTSTRAP, d, k)),
+            random_state=work.rng(_BOOTSTRAP, d, k),
         )
         ensemble = maker._fit_quietly(work.answers).ensemble_
         values.append(ensemble.average_uncertainty(method="paper", n_jobs=work.n_jobs))
@@ -346,7 +387,7 @@ def _bootstrap(work: _Work, d: int) -> Measured:
 def _training_loss(work: _Work, d: int) -> Measured:
     """Loss per answer of the embedding of all answers, without any penalty."""
     estimator = clone(work.makers.estimator).set_params(n_components=d)
-    rng = np.random.default_rng(seed_for(work.entropy, _TRAINING, d))
+    rng = work.rng(_TRAINING, d)
     problem = estimator.settled_problem(work.answers, rng)
     fit = estimator.solver(work=len(work.answers)).solve(problem, rng)
     losses = losses_of(fit.embedding, work.answers, estimator.model(), tie_of(problem))
@@ -366,9 +407,9 @@ def _table(
     validated: list[Folds],
     p_values: list[float],
     posteriors: dict[int, _Posterior],
-    sizes: Floats,
 ) -> list[DimensionRow]:
     rows, thorough = [], work.settings.thorough
+    sizes = sum_by_unit(weights_of(work.answers), work.units)
     for place, (d, folds) in enumerate(zip(tried, validated, strict=True)):
         left_out = posteriors.get(d)
         below = posteriors.get(tried[place - 1]) if place else None
@@ -386,7 +427,7 @@ def _table(
                 if left_out
                 else NOTHING,
                 gain=step or NOTHING,
-                bootstrap=_bootstrap(work, d) if thorough else NOTHING,
+                bootstrap=_bootstrap(work, d),
                 posterior=left_out.uncertainty if left_out else NOTHING,
                 r_hat=left_out.r_hat if left_out else math.nan,
                 k_hat=left_out.rough if left_out else math.nan,
@@ -394,6 +435,44 @@ def _table(
             )
         )
     return rows
+
+
+def _about_chains(posteriors: dict[int, _Posterior]) -> str:
+    """Which chains had to run longer, and what of them is left out."""
+    longer = {d: found for d, found in sorted(posteriors.items()) if found.ran_longer}
+    settled = [d for d, found in longer.items() if found.agrees]
+    stuck = [d for d in longer if d not in settled]
+    said = ""
+    if settled:
+        said += f" In {_dimensions(settled)} the chains had to run longer before they agreed."
+    if stuck:
+        said += (
+            f" In {_dimensions(stuck)} the chains ran longer and still disagree, so that what "
+            "they alone would show is left out."
+        )
+    for d, found in sorted(posteriors.items()):
+        if found.dropped:
+            said += (
+                f" In {_dimensions([d])} {found.dropped} of {found.n_chains} chains "
+                f"{'is' if found.dropped == 1 else 'are'} left out, because every draw is less "
+                "probable than all draws of the best chain."
+            )
+    return said
+
+
+def _dimensions(numbers: list[int]) -> str:
+    return f"{joined(numbers)} dimension{'' if numbers == [1] else 's'}"
+
+
+def _without_posterior(answers: Answers) -> str:
+    """Why there are no chains."""
+    many = f"{answers.n_objects} objects"
+    if answers.n_objects <= MOST_OBJECTS:
+        many = f"{len(answers)} answers"
+    return (
+        f" This rests on cross-validation of single maps alone: with {many} the chains of a "
+        "posterior would take very long to converge."
+    )
 
 
 def _without_chains(rows: list[DimensionRow]) -> str:
@@ -420,90 +499,3 @@ def _caution(rows: list[DimensionRow], chosen: int | None) -> str:
     if not poor:
         return ""
     return f" Caution: leave-one-out is unreliable for {' and '.join(poor)}."
-
-
-# --- settings, checked before the work starts ---------------------------------------------------
-
-
-LARGEST = 6  # dimension tried by default
-FEWEST = 20  # draws per chain
-
-
-class Makers(NamedTuple):
-    """What is fitted in every dimension."""
-
-    estimator: Embedder
-    posterior: Posterior
-    bootstrap: Bootstrap
-
-
-def most_dimensions(n: int, m: int) -> int:
-    """The largest dimension of n objects with at most m free coordinates; 0 if there is none.
-
-    Without rotations and translations, d dimensions have nd − d(d + 1)/2 free coordinates, which
-    increases up to d = n − 1.
-    """
-    return sum(n * d - d * (d + 1) // 2 <= m for d in range(1, n))
-
-
-def check_dimensions(dimensions: Sequence[int] | None, answers: Answers) -> list[int]:
-    """The dimensions to try, none larger than the answers support."""
-    n, m = answers.n_objects, len(answers)
-    most = most_dimensions(n, m)
-    if dimensions is None:
-        tried = list(range(1, min(LARGEST, most) + 1))
-        if len(tried) < 2:
-            raise TooFewAnswersError(
-                f"{m} answers about {n} objects do not support even two dimensions; collect more."
-            )
-        return tried
-    tried = list(dimensions) if isinstance(dimensions, Iterable) else []
-    if len(tried) < 2 or not all(map(is_count, tried)) or sorted(set(tried)) != tried:
-        raise InputError(
-            "dimensions must be two or more positive whole numbers in increasing order, such as 1, "
-            f"2 and 3 (in Python: range(1, 4)), got {dimensions!r}."
-        )
-    for d in tried:
-        if d > most:
-            why = (
-                f"{n} objects span {n - 1} dimensions at most"
-                if d >= n
-                else f"{m} answers are fewer than the {n * d - d * (d + 1) // 2} free coordinates"
-            )
-            raise InputError(
-                f"{d} dimensions are more than the answers support: {why}. Use up to {most}, or "
-                "collect more."
-            )
-    return [int(d) for d in tried]
-
-
-def check_makers(settings: DimensionSettings, posterior: Any, answers: Answers) -> Makers:
-    """The models to fit, checked before the work starts."""
-    estimator = STE(penalty=0.25) if settings.estimator is None else settings.estimator
-    if not isinstance(estimator, Embedder):
-        raise InputError(f"estimator must be an estimator such as STE(), got {estimator!r}.")
-    estimator._check_parameters()
-    if not isinstance(posterior, Posterior) or posterior.sampler == "laplace":
-        raise InputError(
-            "posterior must be a Posterior that samples, such as Posterior(STE()), got "
-            f"{posterior!r}."
-        )
-    if isinstance(posterior.prior, DistancePrior):
-        raise InputError(
-            "posterior draws distances, which have no dimension; give it a NormalPrior, or omit "
-            "prior."
-        )
-    if posterior._plan().n_samples < FEWEST:
-        raise InputError(
-            f"posterior needs at least {FEWEST} draws per chain to estimate how well they predict, "
-            f"got n_samples={posterior.n_samples}."
-        )
-    bootstrap = Bootstrap.paper(STE()) if settings.bootstrap is None else settings.bootstrap
-    if not isinstance(bootstrap, Bootstrap):
-        raise InputError(
-            f"bootstrap must be a Bootstrap such as Bootstrap(STE()), got {bootstrap!r}."
-        )
-    check_settings(bootstrap)
-    if bootstrap.unit != "answer":
-        number_units(answers, bootstrap.unit)
-    return Makers(estimator, posterior, bootstrap)

@@ -40,6 +40,7 @@ class Folds(NamedTuple):
     """Cross-validated predictions of the answers."""
 
     accuracy: Floats  # (repeats·folds,) of each split
+    loss: Floats  # (repeats·folds,) log-loss of each split; NaN for models without likelihood
     right: Floats  # (m,) share of the repeats in which the answer was predicted correctly
     log_loss: Floats  # (m,) mean over the repeats; NaN for models without likelihood
 
@@ -105,7 +106,8 @@ def cross_validate_embedding(
     tie = tie_of(problem)
     solver = estimator.solver(work=len(splits.train) * len(answers))
     weights = weights_of(answers)
-    right, loss, accuracy = np.zeros(m), np.zeros(m), np.empty(len(splits.test))
+    right, loss = np.zeros(m), np.zeros(m)
+    accuracy, losses = np.empty(len(splits.test)), np.full(len(splits.test), math.nan)
     with closing(fit_anywhere(solver, problem, splits.train, splits.seeds, n_jobs)) as fits:
         for j, (fit, rows) in enumerate(zip(fits, splits.test, strict=True)):
             in_order = share_in_order(fit.embedding, answers[rows])
@@ -113,9 +115,11 @@ def cross_validate_embedding(
             right[rows] += in_order
             known = losses_of(fit.embedding, answers[rows], model, tie)
             loss[rows] += known if model.is_probability else math.nan
+            if model.is_probability:
+                losses[j] = np.average(known, weights=weights[rows])
             done(1)
     repeats = len(accuracy) // splits.folds
-    return Folds(accuracy, right / repeats, loss / repeats)
+    return Folds(accuracy, losses, right / repeats, loss / repeats)
 
 
 def losses_of(embedding: Floats, answers: Answers, model: Model, tie: float = 1.0) -> Floats:
@@ -239,26 +243,10 @@ def decide(
     last_one = left_out(chosen)
     chance = gain(-math.log(2.0) * bits, last_one.log_density)
     compared = place + 1 < len(dimensions) and stuck is None
-    if chance.nats < CHANCE * chance.error and (last_one.agrees or compared):
-        return Decision(
-            None,
-            "cannot tell",
-            f"Held-out answers are predicted at chance level (total gain {chance.nats:+.1f} ± "
-            f"{chance.error:.1f} nats), so the dimension cannot be estimated. Collect more "
-            "answers, or check whether people understood the question.",
-        )
-    parts = []
-    if first:
-        parts.append(
-            "Accuracy on held-out answers increases up to "
-            f"{counted(dimensions[first], 'dimension')} (t-tests, last p = "
-            f"{p_values[first - 1]:.2g})."
-        )
-    else:
-        parts.append(
-            "Accuracy on held-out answers does not clearly increase beyond "
-            f"{counted(dimensions[0], 'dimension')}."
-        )
+    at_chance = chance.nats < CHANCE * chance.error and not first  # else accuracy increases
+    if at_chance and (last_one.agrees or compared):
+        return _cannot_tell(f"total gain {chance.nats:+.1f} ± {chance.error:.1f} nats")
+    parts = [_about_accuracy(dimensions, p_values, first)]
     for step, found in enumerate(gains[: place - first]):
         parts.append(
             f"{counted(dimensions[first + step + 1], 'dimension')} predict held-out answers better "
@@ -275,11 +263,7 @@ def decide(
         verdict = "at least" if place else "not decided"
         return Decision(chosen if place else None, verdict, " ".join(parts), stuck)
     if place + 1 == len(dimensions):
-        parts.append(
-            "This is the largest number of dimensions tried; more may be needed. Try larger "
-            "numbers."
-        )
-        return Decision(chosen, "at least", " ".join(parts))
+        return Decision(chosen, "at least", " ".join([*parts, _NO_MORE]))
     last, more = gains[-1], dimensions[place + 1]
     total = f"(total gain {last.nats:+.1f} ± {last.error:.1f} nats)"
     if clear:
@@ -297,6 +281,78 @@ def decide(
         return Decision(chosen, "at least", " ".join(parts))
     parts.append(f"{counted(more, 'dimension')} predict no better than {chosen} {total}.")
     return Decision(chosen, "decided", " ".join(parts))
+
+
+def decide_by_folds(
+    dimensions: Sequence[int],
+    p_values: Sequence[float],
+    loss_p_values: Sequence[float],
+    level: float,
+    accuracy: Sequence[Measured],
+) -> Decision:
+    """As `decide`, by cross-validation alone: first by accuracy, then by log-loss.
+
+    A single map in too many dimensions predicts worse for want of answers, so that nothing is ruled
+    out: the verdict is "at least".
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        In increasing order.
+    p_values, loss_p_values : sequence of float
+        Of the t-tests of each step, that accuracy increases and that log-loss decreases.
+    level : float
+    accuracy : sequence of Measured
+        In each dimension, of comparisons.
+    """
+    first = first_not_rejected(p_values, level)
+    place = first + first_not_rejected(loss_p_values[first:], level)
+    lowest, best = accuracy[0], accuracy[place]
+    if best.value - 0.5 < CHANCE * best.error:
+        return _cannot_tell(f"{best.value:.1%} ± {best.error:.1%} correct")
+    parts = [_about_accuracy(dimensions, p_values, first)]
+    if place > first:
+        parts.append(
+            f"Their log-loss decreases up to {counted(dimensions[place], 'dimension')} (last p = "
+            f"{loss_p_values[place - 1]:.2g})."
+        )
+    if place:
+        parts.append(
+            f"{best.value:.1%} ± {best.error:.1%} of held-out comparisons are predicted correctly, "
+            f"{lowest.value:.1%} in {counted(dimensions[0], 'dimension')}."
+        )
+    parts.append(
+        _NO_MORE
+        if place + 1 == len(dimensions)
+        else f"Single maps in {counted(dimensions[place + 1], 'dimension')} do not clearly predict "
+        "better; with more answers they may."
+    )
+    return Decision(dimensions[place], "at least", " ".join(parts))
+
+
+_NO_MORE = "This is the largest number of dimensions tried: more were not tried, and may be needed."
+
+
+def _about_accuracy(dimensions: Sequence[int], p_values: Sequence[float], first: int) -> str:
+    """The result of the t-tests of accuracy, after so many steps."""
+    if not first:
+        return (
+            "Accuracy on held-out answers does not clearly increase beyond "
+            f"{counted(dimensions[0], 'dimension')}."
+        )
+    return (
+        f"Accuracy on held-out answers increases up to {counted(dimensions[first], 'dimension')} "
+        f"(t-tests, last p = {p_values[first - 1]:.2g})."
+    )
+
+
+def _cannot_tell(how: str) -> Decision:
+    return Decision(
+        None,
+        "cannot tell",
+        f"Held-out answers are predicted at chance level ({how}), so the dimension cannot be "
+        "estimated. Collect more answers, or check whether people understood the question.",
+    )
 
 
 # --- the table, and the recommendation ----------------------------------------------------------
@@ -375,6 +431,12 @@ class DimensionEstimate:
     n_answers : int
     undecided_at : int or None
         A dimension whose chains ended in different maps, so that the next step is undecided.
+    ran_longer : tuple of int
+        Dimensions whose chains disagreed at first and had to run longer.
+    by_chains : bool
+        Whether leave-one-out by chains was used; else cross-validation alone.
+    supported : int
+        The largest dimension that the answers support; 0 if unknown.
     """
 
     dimension: int | None
@@ -384,6 +446,9 @@ class DimensionEstimate:
     unit: str
     n_answers: int
     undecided_at: int | None = None
+    ran_longer: tuple[int, ...] = ()
+    by_chains: bool = True
+    supported: int = 0
 
     @property
     def disagreeing(self) -> tuple[int, ...]:
@@ -394,6 +459,12 @@ class DimensionEstimate:
     def at_the_end(self) -> bool:
         """Whether the recommendation is the largest dimension tried."""
         return self.dimension == self.rows[-1].dimension
+
+    @property
+    def next_limit(self) -> int | None:
+        """The limit with which to try more, where the recommendation is the largest tried."""
+        last = self.rows[-1].dimension
+        return min(2 * last, self.supported) if self.at_the_end and last < self.supported else None
 
     def table(self) -> str:
         """The rows as text; a star marks the recommendation, ! chains that disagree."""
@@ -422,11 +493,12 @@ class DimensionEstimate:
         count = counted(self.dimension or 0, "dimension")
         start = {
             "decided": f"{count}.",
-            "at least": f"{count}, perhaps more.",
+            "at least": f"At least {count}." if self.at_the_end else f"{count}, perhaps more.",
             "not decided": "Not decided.",
             "cannot tell": "Cannot tell.",
         }[self.verdict]
-        words = wrap(f"{start} {self.reason}")
+        more = self.next_limit and f" Try more (in Python: max_dimension={self.next_limit})."
+        words = wrap(f"{start} {self.reason}{more or ''}")
         marked = f"\n\n{_MARKED}" if self.disagreeing else ""
         return f"{words}\n\n{self.table()}{marked}"
 
