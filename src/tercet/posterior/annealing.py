@@ -42,12 +42,14 @@ from tercet.running.threads import count_threads, progress_bar
 
 FIRST_POWER = 0.1
 DRAWS = 30  # at each power, of which the last two thirds are measured
-OVERLAP = 2.0  # step of the power times the standard deviation of the log-likelihood
+OVERLAP = 2.0  # step of the power times the standard deviation of the log-likelihood, at most
+GROWTH = 1.2  # factor of the power, at most
 LENGTH, MOST_STEPS = 6.0, 64  # of the trajectories
-LEAST_DEFICIT = 20.0  # nats below the best at which a chain is dropped; their error is about 4
-HELD = (
-    0.05  # standard deviations of the model's parameters at small powers, in units of the prior's
-)
+# Nats below the best at which a chain is dropped, and standard errors of the difference added.
+LEAST_DEFICIT, ERRORS = 8.0, 3.0
+INDEPENDENT = 0.5  # draws that count, as a share of those measured at a power
+# Standard deviations of the model's parameters at small powers, in units of the prior's.
+HELD = 0.05
 _SAME = 0.2  # nats by which two searches that found one mode may differ
 
 
@@ -57,6 +59,7 @@ class Annealed(NamedTuple):
     X: Array  # (n, d), centred
     theta: Array  # (k,)
     log_mass: float  # up to a constant
+    error: float  # standard error of the logarithm
 
 
 class Starts(NamedTuple):
@@ -89,11 +92,12 @@ def better_starts(
     sampler = Hamiltonian(target, own, modes, 0, 0)
     annealed = _anneal_all(sampler, rngs, n_jobs, checkpoint, progress)
     masses = np.array([end.log_mass for end in annealed])
+    errors = np.array([end.error for end in annealed])
     deficits = masses.max() - masses
-    kept = np.flatnonzero(deficits <= LEAST_DEFICIT)
+    hopeless = deficits > LEAST_DEFICIT + ERRORS * np.hypot(errors, errors[np.argmax(masses)])
+    kept, dropped = np.flatnonzero(~hopeless), np.flatnonzero(hopeless)
     kept = kept[np.argsort(deficits[kept], kind="stable")]
     sources = np.arange(len(annealed))
-    dropped = np.flatnonzero(deficits > LEAST_DEFICIT)
     sources[dropped] = np.resize(kept, len(dropped))
     starts = [
         Mode(annealed[k].X, annealed[k].theta, start.energy, start.log_scale)
@@ -114,18 +118,19 @@ def _anneal_all(
     An interruption stops all of them at their next power.
     """
     n, d = sampler.modes.mode.X.shape
-    shapes = {"X": (n, d), "theta": (len(sampler.target.learned),), "log_mass": (1,)}
+    shapes = {"X": (n, d), "theta": (len(sampler.target.learned),), "mass": (2,)}
 
     def restore(row: dict[str, object]) -> Annealed:
         X, theta, mass = (floats_of(row, name, shape) for name, shape in shapes.items())
-        return Annealed(X, theta, float(mass[0]))
+        return Annealed(X, theta, *map(float, mass))
 
     known = {k: checkpoint.one("annealed", k, restore) for k in range(len(rngs))}
     missing = [(k, rng) for k, rng in enumerate(rngs) if known[k] is None]
 
     def keep(k: int, end: Annealed) -> None:
         known[k] = end
-        checkpoint.add("annealed", k, end._asdict() | {"log_mass": np.array([end.log_mass])})
+        mass = np.array([end.log_mass, end.error])
+        checkpoint.add("annealed", k, {"X": end.X, "theta": end.theta, "mass": mass})
 
     with progress_bar(len(missing), "annealing", progress, shares=True) as bar:
         if backend_is_chosen():
@@ -160,7 +165,7 @@ def anneal(
     k, rng = chain
     position, adapted = sampler.start(k, rng)
     Y, eta, step = position["Y"].copy(), position["eta"].copy(), float(position["step"])
-    powers, means = [FIRST_POWER], []
+    powers, means, variances = [FIRST_POWER], [], []
     while True:
         power = powers[-1]
         draws, tuner = sampler.shapes.empty(DRAWS), start_tuning(step)
@@ -173,13 +178,23 @@ def anneal(
         thetas = np.ascontiguousarray(draws.others[later, 1:])
         likelihoods = log_likelihoods(sampler.target, draws.points[later], thetas)
         means.append(float(likelihoods.mean()))
+        variances.append(float(likelihoods.var()) / (INDEPENDENT * len(likelihoods)))
         if power == 1.0:
             break
         # Where the posterior is normal, this is the standard deviation.
         usual = np.sqrt(0.5 * Y.size) / power
-        powers.append(min(1.0, power + OVERLAP / max(float(likelihoods.std()), usual)))
+        longest = OVERLAP / max(float(likelihoods.std()), usual)
+        powers.append(min(1.0, GROWTH * power, power + longest))
         tick(math.log(powers[-1] / power) / -math.log(FIRST_POWER))
-    return Annealed(draws.points[-1], draws.others[-1, 1:], float(np.trapezoid(means, powers)))
+    error = math.sqrt(np.sum(_trapezoids(powers) ** 2 * variances))
+    log_mass = float(np.sum(_trapezoids(powers) * means))
+    return Annealed(draws.points[-1], draws.others[-1, 1:], log_mass, error)
+
+
+def _trapezoids(powers: Sequence[float]) -> Array:
+    """Weights of the trapezium rule."""
+    steps = np.diff(powers)
+    return np.asarray(0.5 * (np.append(steps, 0.0) + np.append(0.0, steps)))
 
 
 def _heated_target(sampler: Hamiltonian, power: float) -> Target:
