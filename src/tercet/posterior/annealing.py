@@ -170,7 +170,7 @@ def anneal(
         power = powers[-1]
         draws, tuner = sampler.shapes.empty(DRAWS), start_tuning(step)
         heated = _heated_target(sampler, power)
-        metric = _heated(adapted["A"], adapted["widths"], power)
+        metric = heated_metric(adapted["A"], adapted["widths"], power)
         settings = step, LENGTH, MOST_STEPS, True, tuner, rng
         sample(heated, sampler.own, metric, Y, eta, *settings, *draws)
         step = tuned_step(tuner)
@@ -213,7 +213,7 @@ def _heated_target(sampler: Hamiltonian, power: float) -> Target:
     return target._replace(priors=held)
 
 
-def _heated(A: Array, widths: Array, power: float) -> Metric:
+def heated_metric(A: Array, widths: Array, power: float) -> Metric:
     """The metric at a power of the likelihood: wider, but no wider than the prior.
 
     Shapes have a variance of one, and so has their prior.

@@ -43,6 +43,7 @@ from tercet.posterior.priors import (
 )
 from tercet.posterior.relocation import LARGEST, own_answers
 from tercet.posterior.target import Target, energy_and_gradient
+from tercet.posterior.tempering import Tempered, make_ladder
 from tercet.posterior.variance import draw_variances
 from tercet.running.checkpoint import NOTHING_KEPT, Checkpoint
 from tercet.running.provenance import seed_for
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 # Purposes of random numbers: the first word of the key that spawns a seed; the second is the
 # number of the chain.
 _CHAIN, _START, _LOCKSTEP, _ANNEALING = range(4)
+
+HAMILTONIAN = ("hmc", "tempered")  # samplers that learn parameters with the points
 
 SUPERCHAINS = 16  # maximal number of starts of chains in lockstep
 
@@ -148,13 +151,16 @@ def begin(
         rngs, searching, annealing = _generators(plan, entropy)
         search = _Search(searching, n_jobs, checkpoint)
         starts: Starts | None = None
+        sampler: Sampler
         if isinstance(plan.prior, DistancePrior):
             sampler = _matrix_sampler(plan, plan.prior, target, search)
-        elif plan.sampler == "hmc":
+        elif plan.sampler in HAMILTONIAN:
             modes, own = _modes(plan, target, search), own_answers(target.problem)
             starts = better_starts(target, own, modes, annealing, n_jobs, checkpoint, progress)
             most = max(plan.n_samples, plan.most_samples)
             sampler = Hamiltonian(target, own, starts.modes, plan.warmup, most)
+            if plan.sampler == "tempered":
+                sampler = _tempered(sampler)
         else:
             sampler = _point_sampler(plan, plan.prior, target, search)
         runs = begin_chains(sampler, rngs, checkpoint)
@@ -367,6 +373,13 @@ def _modes(plan: Plan, target: Target, search: _Search) -> Modes:
     """The modes of the posterior that the chains' searches find."""
     theta = first_theta(plan.learn, plan.model)
     return find_modes(target, plan.model, theta, plan.n_components, *search)
+
+
+def _tempered(single: Hamiltonian) -> Tempered:
+    """Replica exchange of such chains; parameters are held near those of the chains' starts."""
+    modes = single.modes
+    theta = np.mean([start.theta for start in modes.starts], axis=0)
+    return Tempered(single, make_ladder(single.target, theta, modes.widths, modes.mode.X.size))
 
 
 def _point_sampler(plan: Plan, prior: NormalPrior, target: Target, search: _Search) -> Sampler:

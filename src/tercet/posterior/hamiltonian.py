@@ -294,7 +294,7 @@ class Hamiltonian(NamedTuple):
         check_metric(state.adapted["A"], state.adapted["widths"])
         if not np.isfinite(np.exp(state.position["eta"])).all():
             raise ValueError("a size that is not a number")
-        if not state.position["step"] > 0.0:
+        if not np.all(state.position["step"] > 0.0):
             raise ValueError("a step that is not positive")
 
     def start(self, k: int, rng: np.random.Generator) -> tuple[Arrays, Arrays]:
@@ -320,22 +320,9 @@ class Hamiltonian(NamedTuple):
     ) -> tuple[Arrays, ChainDraws]:
         """Draw a block."""
         Y, eta, tuner = (state.position[name].copy() for name in ("Y", "eta", "tuner"))
-        draws = self.shapes.empty(count)
-        most = MOST_STEPS if Y.shape[1] > 1 else MOST_STEPS_ON_A_LINE
-        step = sample(
-            self.target,
-            self.own,
-            Metric(**state.adapted),
-            Y,
-            eta,
-            float(state.position["step"]),
-            LENGTH,
-            FIRST_STEPS if state.phase == 0 else most,
-            state.phase < 3,
-            tuner,
-            rng,
-            *draws,
-        )
+        draws, metric = self.shapes.empty(count), Metric(**state.adapted)
+        step = float(state.position["step"])
+        step = draw_block(self, metric, Y, eta, step, state.phase, tuner, rng, draws)
         return {"Y": Y, "eta": eta, "step": np.array(step), "tuner": tuner}, draws
 
     def adapt(self, state: ChainState, draws: ChainDraws) -> tuple[Arrays, Arrays]:
@@ -352,6 +339,38 @@ class Hamiltonian(NamedTuple):
         divergences = int(notes[:, DIVERGENT].sum())
         unknown = np.full(len(points), np.nan)
         return Chain(points, etas[:, 1:], unknown, -notes[:, ENERGY], divergences, rng)
+
+
+def draw_block(
+    sampler: Hamiltonian,
+    metric: Metric,
+    Y: Array,
+    eta: Array,
+    step: float,
+    phase: int,
+    tuner: Array,
+    rng: np.random.Generator,
+    draws: ChainDraws,
+) -> float:
+    """Fill ``draws`` in a phase of the sampler; Y, eta and the tuner are overwritten.
+
+    Returns the last step.
+    """
+    most = MOST_STEPS if Y.shape[1] > 1 else MOST_STEPS_ON_A_LINE
+    return sample(
+        sampler.target,
+        sampler.own,
+        metric,
+        Y,
+        eta,
+        step,
+        LENGTH,
+        FIRST_STEPS if phase == 0 else most,
+        phase < 3,
+        tuner,
+        rng,
+        *draws,
+    )
 
 
 def _untuned(step: float) -> Arrays:

@@ -22,6 +22,7 @@ from tercet.makers import LEARNED, Maker, Sizes, chain_sizes
 from tercet.models import ANY_PROBABILITY
 from tercet.posterior.diagnostics import Diagnostics
 from tercet.posterior.draw import (
+    HAMILTONIAN,
     Begun,
     Drawn,
     Plan,
@@ -49,9 +50,9 @@ __all__ = [
     "model_of_a_map",
 ]
 
-SAMPLERS = ("hmc", "elliptical_slice", "laplace")
+SAMPLERS = ("hmc", "tempered", "elliptical_slice", "laplace")
 STARTS = ("mode", "likelihood", "likelihood_as_found")
-WARMUPS = {"hmc": 500, "elliptical_slice": 1000, "laplace": 0}
+WARMUPS = {"hmc": 500, "tempered": 300, "elliptical_slice": 1000, "laplace": 0}
 WARMUP_IN_LOCKSTEP = 200  # on a GPU, where all chains adapt together
 GOES_ON = 4  # times the default number of draws, at most, until the chains have converged
 MANY_CHAINS = 64  # from here on device="auto" uses a GPU
@@ -71,9 +72,10 @@ class Posterior(Maker):
     prior : NormalPrior or DistancePrior, optional
         By default points are normal around zero and their variance is learned (for a model that
         does not depend on the size of a map, it is 1).
-    sampler : {"hmc", "elliptical_slice", "laplace"}, optional
-        Hamiltonian Monte Carlo, the default; elliptical slice sampling, the paper's (the default
-        with a DistancePrior); or the Laplace approximation, only a quick preview.
+    sampler : {"hmc", "tempered", "elliptical_slice", "laplace"}, optional
+        Hamiltonian Monte Carlo, the default; the same with replica exchange, for answers that allow
+        several maps, at ten to forty times the cost; elliptical slice sampling, the paper's (the
+        default with a DistancePrior); or the Laplace approximation, only a quick preview.
     n_samples : int, optional
         Draws of each chain; by default 1000, and 500 for the recommended model of more than
         30 000 answers. By default Hamiltonian chains on a CPU that have not converged, or whose
@@ -82,8 +84,8 @@ class Posterior(Maker):
         Chains, each from its own start; several are needed to test convergence. By default 4, and
         2 for the recommended model of more than 30 000 answers.
     warmup : int, optional
-        Initial draws of each chain that are discarded; by default 500, 1000 for elliptical slice
-        sampling, and 200 on a GPU, where all chains adapt together.
+        Initial draws of each chain that are discarded; by default 500, 300 with replica exchange,
+        1000 for elliptical slice sampling, and 200 on a GPU, where all chains adapt together.
     learn : sequence of str, or dict, optional
         Parameters to estimate with the points: "lapse", the share of answers given at random;
         "bias", the log-odds by which the alternative at each position is preferred, where positions
@@ -328,7 +330,7 @@ class Posterior(Maker):
                 f"start={self.start!r} is for sampler='elliptical_slice'; {sampler!r} starts near "
                 "a mode of the posterior."
             )
-        if learn and sampler != "hmc":
+        if learn and sampler not in HAMILTONIAN:
             raise InputError(
                 f"learn={list(learn)} needs sampler='hmc', not {sampler!r}; or give the estimator "
                 "known values and omit learn."
@@ -345,7 +347,7 @@ class Posterior(Maker):
         """The plan for these answers, with the parameters that can be learned from them."""
         plan = self._plan()
         learn = learn_from(plan.learn, answers)
-        if learn and plan.sampler != "hmc":
+        if learn and plan.sampler not in HAMILTONIAN:
             raise InputError(
                 "the odds of “cannot tell” are learned, which needs sampler='hmc', not "
                 f"{plan.sampler!r}; or leave these answers out (in Python: "
@@ -357,7 +359,7 @@ class Posterior(Maker):
         """The settled posterior and its plan, in which chains of default length may go on."""
         settled = self.settle(answers)
         plan = settled._plan_for(answers)
-        if self.n_samples is None and plan.sampler == "hmc" and plan.device == "cpu":
+        if self.n_samples is None and plan.sampler in HAMILTONIAN and plan.device == "cpu":
             plan = plan._replace(most_samples=GOES_ON * plan.n_samples)
         return settled, plan
 
@@ -423,9 +425,16 @@ class Posterior(Maker):
         if not found.agree and found.n_chains > 1:
             cure += (
                 "; if they keep disagreeing with four times as many draws, the answers allow "
-                "several different maps, which these draws mix in arbitrary shares: answers about "
-                "the objects concerned, or another number of dimensions, would decide (in Python: "
-                "tercet.stack_chains weights the chains by how well each predicts)"
+                "several different maps, which these draws mix in arbitrary shares"
+            )
+            if plan.sampler == "hmc":
+                cure += (
+                    ": sampler='tempered' visits them in the right shares, at many times the cost"
+                )
+            cure += (
+                "; answers about the objects concerned, or another number of dimensions, would "
+                "decide (in Python: tercet.stack_chains weights the chains by how well each "
+                "predicts)"
             )
         warnings.warn(
             f"not converged: {'; '.join(found.problems)}. Do not trust these "
