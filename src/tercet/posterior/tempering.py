@@ -101,8 +101,8 @@ class Tempered(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Draws at a time; any number would be exact."""
-        return max(1, self.single.block // len(self.ladder.powers))
+        """That of a single chain: the metrics of all replicas are computed once for a block."""
+        return self.single.block
 
     @property
     def shapes(self) -> DrawShapes:
