@@ -417,7 +417,10 @@ def test_a_loss_has_no_posterior(estimator):
         ({"n_chains": 1.5}, r"'n_chains' .* positive whole number, got 1\.5"),
         ({"warmup": -1}, "'warmup' .* a whole number from 0, got -1"),
         ({"warmup": "some"}, "'warmup' .* a whole number from 0, got 'some'"),
-        ({"sampler": "nuts"}, "'sampler' .* one of 'hmc', 'elliptical_slice', 'laplace', got"),
+        (
+            {"sampler": "nuts"},
+            "'sampler' .* one of 'hmc', 'tempered', 'elliptical_slice', 'laplace', got",
+        ),
         ({"start": "random"}, "'start' .* 'mode', 'likelihood', 'likelihood_as_found', got 'ran"),
         (
             {"learn": ["noise"]},
